@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build failpoints && unix
+
+package failpoint
+
+import (
+	"os"
+	"syscall"
+)
+
+// What the environment asked for, read once: the worker's program never sees this environment.
+var (
+	armed   = Point(os.Getenv("SPAWN_FAILPOINT"))
+	logPath = os.Getenv("SPAWN_FAILPOINT_LOG")
+)
+
+// Pass notes that execution is at p, and ends the process if p is armed.
+func Pass(p Point) {
+	note(p)
+	if p == armed {
+		die()
+	}
+}
+
+// Tear stands before a write of b. If p is armed it writes the first half and ends the process.
+func Tear(p Point, b []byte, write func([]byte)) {
+	note(p)
+	if p == armed {
+		write(b[:len(b)/2])
+		die()
+	}
+}
+
+// note adds a line to the log with one write, which several threads do not mix up. A log that cannot be written must not go
+// unnoticed: the test that reads it would believe that the point was never passed.
+func note(p Point) {
+	if logPath == "" {
+		return
+	}
+	file, err := os.OpenFile(logPath, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	defer file.Close()
+	if _, err := file.WriteString(string(p) + "\n"); err != nil {
+		panic(err)
+	}
+}
+
+// die ends the process as nothing else does: no deferred call, no exit handler, no flush.
+func die() {
+	syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	select {} // other threads may run for a moment; this one does nothing more
+}
