@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package vfs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// openNoWait keeps an open of a planted FIFO from waiting for its writer; it means nothing for
+// a regular file.
+const openNoWait = syscall.O_NONBLOCK
+
+// statBlockBytes is the unit of st_blocks on every system Go supports, whatever the block size
+// of the file system is.
+const statBlockBytes = 512
+
+// removeDir uses rmdir alone: os.Remove would first try to unlink whatever is there.
+func removeDir(path string) error {
+	if err := unix.Rmdir(path); err != nil {
+		return &fs.PathError{Op: "rmdir", Path: path, Err: err}
+	}
+	return nil
+}
+
+func checkOwner(st fs.FileInfo) error {
+	if uid := int(st.Sys().(*syscall.Stat_t).Uid); uid != os.Geteuid() {
+		return fmt.Errorf("owned by uid %d, not by uid %d", uid, os.Geteuid())
+	}
+	return nil
+}
+
+func checkLinks(st fs.FileInfo) error {
+	if st.Sys().(*syscall.Stat_t).Nlink != 1 {
+		return errors.New("has a second hard link")
+	}
+	return nil
+}
+
+func allocatedStat(st fs.FileInfo) int64 {
+	return int64(st.Sys().(*syscall.Stat_t).Blocks) * statBlockBytes
+}
+
+func allocatedFile(f *os.File) (int64, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return 0, fmt.Errorf("fstat %s: %w", f.Name(), err)
+	}
+	return int64(st.Blocks) * statBlockBytes, nil
+}
