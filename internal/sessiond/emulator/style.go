@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulator
+
+// color is a colour as a cell has it: a kind in bits 24–25 and a value below.
+// The zero color is the default one.
+type color uint32
+
+const (
+	colorBasic   color = 1 << 24 // one of the 16 colours of SGR 30–37, 90–97
+	colorIndexed color = 2 << 24 // one of 256
+	colorRGB     color = 3 << 24 // 0xRRGGBB
+	colorKind    color = 3 << 24
+
+	// underlineUnset is what SGR 59 leaves. xterm.js stores it as white.
+	underlineUnset color = colorRGB | 0xffffff
+)
+
+// The attributes of a style.
+const (
+	attrBold uint16 = 1 << iota
+	attrDim
+	attrItalic
+	attrBlink
+	attrInverse
+	attrInvisible
+	attrStrike
+	attrOverline
+	attrProtected
+)
+
+// attrsOnBlank are the attributes that an erased cell shows or obeys.
+const attrsOnBlank = attrInverse | attrStrike | attrOverline | attrProtected
+
+// style is everything about a cell but its content.
+type style struct {
+	fg, bg, ul color
+	link       uint32 // index into the link table, 0 = none
+	attrs      uint16
+	underline  uint8 // 0 none, 1 single, 2 double, 3 curly, 4 dotted, 5 dashed
+}
+
+// canonical drops what can't be seen: the colour of an absent underline.
+func (s style) canonical() style {
+	if s.underline == 0 {
+		s.ul = 0
+	}
+	return s
+}
+
+// onBlank drops from a style what an erased cell doesn't show.
+func (s style) onBlank() style {
+	if s.attrs&attrsOnBlank == 0 && s.underline == 0 && s.link == 0 {
+		return style{bg: s.bg}
+	}
+	return s.canonical()
+}
+
+// erasable reports whether an erase sequence can leave a cell in this style.
+func (s style) erasable() bool { return s == style{bg: s.bg} }
+
+const styleCacheSize = 512
+
+// styleTable gives each distinct style a number. Number 0 is the default
+// style. Numbers are stable until the table is rebuilt.
+type styleTable struct {
+	list []style
+	// text holds the SGR of each style, "" until it is asked for.
+	text  []string
+	index map[style]uint32
+	cache [styleCacheSize]struct {
+		key style
+		id  uint32
+	}
+}
+
+func (s *styleTable) reset() {
+	s.list = append(s.list[:0], style{})
+	s.text = append(s.text[:0], "")
+	s.index = map[style]uint32{{}: 0}
+	clear(s.cache[:])
+}
+
+// intern returns the number of a canonical style.
+func (s *styleTable) intern(k style) uint32 {
+	h := uint32(k.fg)*0x9e3779b1 ^ uint32(k.bg)*0x85ebca6b ^ uint32(k.ul)*0xc2b2ae35 ^
+		k.link*0x27d4eb2f ^ (uint32(k.attrs)|uint32(k.underline)<<16)*0x165667b1
+	slot := &s.cache[h>>23]
+	if slot.key == k {
+		return slot.id
+	}
+	id, ok := s.index[k]
+	if !ok {
+		id = uint32(len(s.list))
+		s.list = append(s.list, k)
+		s.text = append(s.text, "")
+		s.index[k] = id
+	}
+	slot.key, slot.id = k, id
+	return id
+}
+
+// sgr returns the SGR that sets a style.
+func (s *styleTable) sgr(id uint32) string {
+	if s.text[id] == "" {
+		s.text[id] = string(appendSGR(nil, s.list[id]))
+	}
+	return s.text[id]
+}
+
+// plainChange reports whether an SGR alone leads from one style to another.
+func (s *styleTable) plainChange(from, to uint32) bool {
+	a, b := &s.list[from], &s.list[to]
+	return a.link == b.link && (a.attrs|b.attrs)&attrProtected == 0
+}
+
+// pen is what the next printed character looks like, with its numbers.
+type pen struct {
+	style
+	// hidden says that the open link isn't applied: DECRC came since, with a
+	// register that knew of no link, and nothing that shows it again.
+	hidden bool
+	// printed, blank and erased are the style bits of a printed cell, the cell
+	// that a print leaves where it breaks a wide one, and the cell that an erase
+	// leaves; each valid only if its bit of fresh is set.
+	printed, blank, erased cell
+	fresh                  uint8
+}
+
+// The bits of fresh. Whoever changes a pen sets it to 0.
+const (
+	freshPrinted = 1 << iota
+	freshBlank
+	freshErased
+)
+
+// shown returns the style that is applied.
+func (p *pen) shown() style {
+	s := p.style
+	if p.hidden {
+		s.link = 0
+	}
+	return s
+}
+
+// penStyle returns the style bits of a printed cell.
+func (t *Terminal) penStyle() cell {
+	p := &t.pen
+	if p.fresh&freshPrinted == 0 {
+		p.printed = styled(t.styles.intern(p.shown().canonical()))
+		p.fresh |= freshPrinted
+	}
+	return p.printed
+}
+
+// penBlank returns the cell that a print leaves where it breaks a wide one.
+func (t *Terminal) penBlank() cell {
+	p := &t.pen
+	if p.fresh&freshBlank == 0 {
+		p.blank = styled(t.styles.intern(p.shown().onBlank()))
+		p.fresh |= freshBlank
+	}
+	return p.blank
+}
+
+// erased returns the cell that an erase leaves: the background alone.
+func (t *Terminal) erased() cell {
+	p := &t.pen
+	if p.fresh&freshErased == 0 {
+		p.erased = styled(t.styles.intern(style{bg: p.bg}))
+		p.fresh |= freshErased
+	}
+	return p.erased
+}
+
+func (t *Terminal) protected(c cell) bool {
+	return t.styles.list[c.style()].attrs&attrProtected != 0
+}

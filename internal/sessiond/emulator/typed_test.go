@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulator
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// What a row keeps as typed is what its cells spell.
+func TestTypedTextIsWhatTheCellsSpell(t *testing.T) {
+	kept := 0
+	eachSeed(t, 1500, func(t *testing.T, seed uint64) {
+		cols, rows := size(rand.New(rand.NewPCG(seed, 9)))
+		g := newGen(seed, cols, rows)
+		term := New(cols, rows, nil)
+		for range 12 {
+			term.Feed(g.stream(1))
+			term.Feed([]byte(g.glyphs() + g.words() + g.pick("", "\r\n", "\x1b[m\r\n", "\x1b[2K", "\r")))
+			for y := range rows {
+				line := *term.primary.row(y)
+				if line.typedCols <= 0 {
+					continue
+				}
+				kept++
+				typed := string(line.typed)
+				line.typedCols = -1
+				var spelt history
+				spelt.appendRow(term, &line, followedByBreak)
+				if string(spelt.text) != typed || spelt.at != 0 {
+					t.Errorf("typed is %q, the cells spell %q", typed, spelt.text)
+				}
+			}
+		}
+	})
+	if kept == 0 {
+		t.Error("no row kept what was typed")
+	}
+}
