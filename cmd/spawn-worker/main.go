@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command spawn-worker keeps one terminal session. It is started by spawnd, never by hand:
+//
+//	argv   spawn-worker --session-id ID --worker-dir DIR [--segment-bytes N] [--max-log-bytes N]
+//	fd 0,1 /dev/null
+//	fd 2   a pipe: its end of file with nothing in it means "ready", text is why the worker could not begin
+//	fd 3   the session's lock file, locked
+//
+// It says nothing after that; whoever wants to know connects to its socket.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"spawn/internal/sessiond"
+	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/sessiond/failpoint"
+	"spawn/internal/sessiond/scrollback"
+	"spawn/internal/version"
+)
+
+const (
+	exitFailed  = 1
+	exitInvalid = 2
+
+	// lockDescriptor is where spawnd puts the locked file.
+	lockDescriptor = 3
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// run is main with its surroundings passed in. Errors go to complaints, which is a pipe to spawnd until the worker is ready.
+func run(args []string, out, complaints io.Writer) int {
+	cfg, show, err := parse(args)
+	if err != nil {
+		fmt.Fprintln(complaints, "spawn-worker:", err)
+		return exitInvalid
+	}
+	if show {
+		fmt.Fprintln(out, "spawn-worker", version.Version)
+		return 0
+	}
+	if err := work(cfg); err != nil {
+		fmt.Fprintln(complaints, "spawn-worker:", err)
+		return exitFailed
+	}
+	return 0
+}
+
+// work is the life of the process.
+func work(cfg sessiond.Config) error {
+	failpoint.Pass(failpoint.Began)
+	if err := sessiond.Prepare(); err != nil {
+		return err
+	}
+	failpoint.Pass(failpoint.Hardened)
+	if err := takeDescriptor(&cfg); err != nil {
+		return err
+	}
+	failpoint.Pass(failpoint.LockPassed)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	cfg.Ready = fallSilent
+	return sessiond.Run(ctx, cfg)
+}
+
+// parse reads the command line. show asks for the version and nothing else.
+func parse(args []string) (cfg sessiond.Config, show bool, err error) {
+	flags := flag.NewFlagSet("spawn-worker", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // the error says it all, and usage is for people
+	id := flags.String("session-id", "", "UUID of the session")
+	flags.StringVar(&cfg.Folder, "worker-dir", "", "absolute path of the worker folder")
+	flags.IntVar(&cfg.SegmentBytes, "segment-bytes", scrollback.SegmentBytesDefault, "charge of a scrollback segment")
+	flags.IntVar(&cfg.MaxLogBytes, "max-log-bytes", scrollback.MaxLogBytes, "charge of the whole scrollback")
+	flags.BoolVar(&show, "version", false, "print the version")
+	if err := flags.Parse(args); err != nil {
+		return cfg, false, err
+	}
+	if flags.NArg() > 0 {
+		return cfg, false, fmt.Errorf("%d arguments that are no flags", flags.NArg())
+	}
+	if show {
+		return cfg, true, nil
+	}
+	if cfg.SessionID, err = endpoint.ParseSessionID(*id); err != nil {
+		return cfg, false, fmt.Errorf("--session-id: %w", err)
+	}
+	return cfg, false, check(cfg)
+}
+
+func check(cfg sessiond.Config) error {
+	if !filepath.IsAbs(cfg.Folder) {
+		return errors.New("--worker-dir: not an absolute path")
+	}
+	for name, n := range map[string]int{"--segment-bytes": cfg.SegmentBytes, "--max-log-bytes": cfg.MaxLogBytes} {
+		if n < 1 || n > scrollback.MaxLogBytes {
+			return fmt.Errorf("%s: %d is not between 1 and %d", name, n, scrollback.MaxLogBytes)
+		}
+	}
+	return nil
+}

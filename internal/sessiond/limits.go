@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sessiond
+
+import (
+	"time"
+
+	"spawn/internal/sessiond/foreground"
+	"spawn/internal/sessiond/scrollback"
+	"spawn/internal/sessiond/wire"
+)
+
+// Every bound of the worker, with what happens when it is reached.
+
+// Output. When all of it is full the PTY is not read, the kernel's buffer fills, and the program waits in write(2).
+const (
+	// chunkBytes is one read of the PTY. The kernel hands out about 4 KiB at a time, whatever is asked for.
+	chunkBytes = 8 << 10
+	// readMoreBytes is what one read must have brought to try another into the same chunk: a program that writes so much is
+	// likely to have written more, and two chunks cost the loop two turns.
+	readMoreBytes = 2 << 10
+	// chunksQueuedMax is how far the PTY reader may be ahead of the loop.
+	chunksQueuedMax = 8
+	// outboxBytesMax is what may wait for the supervisor before the loop stops taking output. It is about one socket
+	// buffer, so that a live peer always has something to read; commands are still served above it.
+	outboxBytesMax = 256 << 10
+	// outboxReplayMax is what may wait before the loop stops taking commands too. Only a replay gets there: a peer that
+	// asks again and again without reading must not collect copies of the log in our memory.
+	outboxReplayMax = 1 << 20
+	// outboxKeepBytes is the most that an idle connection keeps of its buffers.
+	outboxKeepBytes = 32 << 10
+	// outboxBeginBytes is the first allocation of a connection's buffer.
+	outboxBeginBytes = 4 << 10
+)
+
+// Input. When it is full the reader of the connection waits, so the supervisor's own queue fills; the loop never waits.
+const (
+	inputBytesMax  = 1 << 20
+	inputFramesMax = 4096
+	// inputPieceBytes is one write to the PTY: the kernel takes no more at once, and between two pieces a takeover can
+	// discard the rest.
+	inputPieceBytes = 4 << 10
+	// repliesBytesMax bounds the emulator's answers to a program that asks and does not read. What does not fit is dropped.
+	repliesBytesMax = 64 << 10
+)
+
+// Notices. What does not fit in a window is dropped, but of a title or a folder the last value is always sent.
+const (
+	noticeWindow           = 50 * time.Millisecond
+	notificationsWindowMax = 4
+	marksWindowMax         = 64
+	noticeTextMax          = 1 << 10 // bytes
+)
+
+// Times. The two long ones, START and linger, belong to package lifecycle.
+const (
+	// helloWriteMax can only be reached by a broken kernel: a new socket has room for HELLO. The loop waits this long.
+	helloWriteMax = 100 * time.Millisecond
+	// farewellMax is how long the last frames may take when the worker ends.
+	farewellMax = time.Second
+	// drainMax is how long a background job may keep the terminal open after the shell's end.
+	drainMax = 2 * time.Second
+	// reopenEvery is how often a terminal that nobody has open is looked at while its program lives: the program may open
+	// it again, and the kernel has no event for that.
+	reopenEvery = 250 * time.Millisecond
+	// graceMax is the time between TERM, HUP and KILL when the worker itself is told to end.
+	graceMax = 1500 * time.Millisecond
+	// foregroundEvery is the pace of looking at who owns the keyboard; after foregroundQuietMax looks at a terminal that did
+	// not move it is foregroundIdleEvery.
+	foregroundEvery     = time.Second
+	foregroundIdleEvery = time.Minute
+	foregroundQuietMax  = 3
+	// acceptRetry is the pause after a failed accept, out of descriptors for instance.
+	acceptRetry = 50 * time.Millisecond
+)
+
+// Before START the screen has the size that terminals had before windows.
+const (
+	colsDefault = 80
+	rowsDefault = 24
+)
+
+// Relations. Each line fails to compile when its difference is negative.
+const (
+	_ = uint(chunkBytes - 1 - readMoreBytes)                                             // a chunk has room for more
+	_ = uint(wire.OutputMax - chunkBytes)                                                // a chunk fits one OUTPUT
+	_ = uint(outboxBytesMax - wire.OutputMax - wire.HeaderLen)                           // the outbox holds the largest OUTPUT
+	_ = uint(outboxReplayMax - outboxBytesMax)                                           // commands outlive output
+	_ = uint(inputBytesMax - wire.InputMax)                                              // the largest INPUT fits an empty inbox
+	_ = uint(wire.InputMax - inputPieceBytes)                                            // a piece is a part of a frame
+	_ = uint(wire.ForegroundRunesMax - foreground.NameRunesMax)                          // a name fits one FOREGROUND, by characters
+	_ = uint(wire.ForegroundMax - 4*foreground.NameRunesMax)                             // and by bytes
+	_ = uint(wire.NoticeTextMax - noticeTextMax)                                         // a clipped text fits one NOTICE
+	_ = uint(wire.SizeMax - colsDefault)                                                 // HELLO accepts the size before START
+	_ = uint(wire.MaxFrameLen - 8 - (scrollback.MaxLogBytes + scrollback.MaxLogBytes/2)) // a replay of a full log fits one REPLAY with a large screen
+	_ = uint(drainMax - 2*reopenEvery)                                                   // the reader looks again before the drain gives up
+)

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sessiond
+
+import (
+	"sync"
+
+	"spawn/internal/sessiond/secret"
+)
+
+// outbox is the one queue from the loop to a connection's writer: whole frames in one buffer, so that whatever has gathered
+// while the writer was in the kernel leaves with one system call. The loop pushes and looks at size; the writer takes.
+//
+//	loop ──push──► queued ──take──► batch ──Write──► done ──room──► loop
+type outbox struct {
+	ready chan struct{} // 1 slot: something is queued, or the box was shut
+	room  chan struct{} // 1 slot: a batch left
+	mu    struct {
+		sync.Mutex
+		queued   []byte
+		spare    []byte // the other buffer, wiped; nil while the writer has it
+		inFlight int    // bytes the writer has taken and not yet written
+		used     bool   // something was pushed since the last trim
+		shut     bool   // pushes are dropped; take returns what is left, then nil
+	}
+}
+
+func newOutbox() *outbox {
+	return &outbox{ready: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+}
+
+// push encodes v as one frame at the end of the queue. hint is about its size in bytes. It never waits; the caller looks at
+// size before it makes more. An error means that v breaks a rule of the wire, and nothing was queued.
+func push[T any](o *outbox, hint int, v T, encode func(dst []byte, v T) ([]byte, error)) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.mu.shut {
+		return nil
+	}
+	o.reserveLocked(hint)
+	queued, err := encode(o.mu.queued, v)
+	o.mu.queued = queued
+	o.mu.used = true
+	notify(o.ready)
+	return err
+}
+
+// reserveLocked makes room for n more bytes. It grows by itself, because append would leave the old bytes behind unwiped.
+func (o *outbox) reserveLocked(n int) {
+	old := o.mu.queued
+	if cap(old)-len(old) >= n {
+		return
+	}
+	grown := make([]byte, len(old), max(2*cap(old), len(old)+n, outboxBeginBytes))
+	copy(grown, old)
+	secret.Wipe(old)
+	o.mu.queued = grown
+}
+
+// size is how many bytes have not reached the kernel.
+func (o *outbox) size() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.mu.queued) + o.mu.inFlight
+}
+
+// take waits for frames and returns all of them. It returns nil when the box is shut and empty.
+func (o *outbox) take() []byte {
+	for {
+		batch, shut := o.tryTake()
+		if len(batch) > 0 {
+			return batch
+		}
+		if shut {
+			return nil
+		}
+		<-o.ready
+	}
+}
+
+func (o *outbox) tryTake() (batch []byte, shut bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.mu.queued) > 0 {
+		batch = o.mu.queued
+		o.mu.queued, o.mu.spare = o.mu.spare, nil
+		o.mu.inFlight = len(batch)
+	}
+	return batch, o.mu.shut
+}
+
+// done wipes a batch that was written, or never will be, and keeps its memory for the next.
+func (o *outbox) done(batch []byte) {
+	secret.Wipe(batch)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.mu.inFlight = 0
+	o.mu.spare = batch[:0]
+	notify(o.room)
+}
+
+// trim gives memory back that an idle connection does not need. It is called at a slow pace, and only acts when nothing was
+// pushed since the last time: between two bursts of a flood the buffers stay.
+func (o *outbox) trim() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	busy := o.mu.used || len(o.mu.queued) > 0 || o.mu.inFlight > 0
+	o.mu.used = false
+	if !busy && cap(o.mu.queued)+cap(o.mu.spare) > outboxKeepBytes {
+		o.mu.queued, o.mu.spare = nil, nil
+	}
+}
+
+// shut refuses further frames. With drop those that wait are wiped, else the writer still gets them.
+func (o *outbox) shut(drop bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.mu.shut = true
+	if drop {
+		secret.Wipe(o.mu.queued)
+		o.mu.queued = nil
+	}
+	notify(o.ready)
+}
+
+// notify fills a one-slot channel. A full one already says the same.
+func notify(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
