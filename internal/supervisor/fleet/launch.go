@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/sessiond/wire"
+)
+
+// Launch starts a worker and, on it, the program. An error leaves nothing behind: no process, no file.
+// Once START is written the worker is the program's keeper, and what becomes of the program is told by
+// EXIT.
+func (f *Fleet) Launch(ctx context.Context, id endpoint.SessionID, s Spec) (*Handle, error) {
+	start, err := s.frame() // first of all: a spec that cannot be sent costs nothing
+	if err != nil {
+		return nil, fmt.Errorf("launch terminal %s: %w", id, err)
+	}
+	defer clear(start) // environments hold secrets
+	if err := f.claim(id); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, launchTimeout)
+	defer cancel()
+	c, err := f.launch(ctx, id, start)
+	if err != nil {
+		f.release(id, nil)
+		return nil, fmt.Errorf("launch terminal %s: %w", id, err)
+	}
+	c.hello.State, c.hello.Cols, c.hello.Rows = wire.StateRunning, s.Cols, s.Rows
+	return f.drive(id, c), nil
+}
+
+// launch runs the steps of the drawing at the top of the package, in order.
+func (f *Fleet) launch(ctx context.Context, id endpoint.SessionID, start []byte) (*contact, error) {
+	p, err := f.fork(id)
+	if err != nil {
+		return nil, err
+	}
+	c, err := f.bringUp(ctx, p, id, start)
+	if err != nil {
+		return nil, errors.Join(err, f.abandon(ctx, p, id))
+	}
+	return c, nil
+}
+
+func (f *Fleet) bringUp(ctx context.Context, p *process, id endpoint.SessionID, start []byte) (*contact, error) {
+	if err := p.awaitReady(ctx); err != nil {
+		return nil, err
+	}
+	f.scope(ctx, p.pid(), id)
+	c, seen, err := f.approach(ctx, id)
+	if seen.hello != helloWaiting {
+		if err == nil { // a free reservation, or a worker that somebody else has started
+			err = fmt.Errorf("worker is not the one that was forked (row %c)", decide(seen).letter)
+		}
+		return nil, errors.Join(err, closeContact(c))
+	}
+	if err := c.write(ctx, start); err != nil {
+		return nil, errors.Join(fmt.Errorf("send START: %w", err), c.conn.Close())
+	}
+	return c, nil
+}
+
+func closeContact(c *contact) error {
+	if c == nil {
+		return nil
+	}
+	return c.conn.Close()
+}
+
+// scope is best effort. It comes before START, because only what the worker starts later is born in the
+// scope.
+func (f *Fleet) scope(ctx context.Context, pid int, id endpoint.SessionID) {
+	ctx, cancel := context.WithTimeout(ctx, scopeTimeout)
+	defer cancel()
+	if err := f.scoper.Adopt(ctx, pid, id); err != nil {
+		f.unscoped.Do(func() {
+			f.log.Warn("terminals get no scope of their own; KillMode=process keeps them over a restart", "error", err)
+		})
+	}
+}
+
+// abandon kills a worker that has no terminal yet, waits for its end and removes what it left.
+func (f *Fleet) abandon(ctx context.Context, p *process, id endpoint.SessionID) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTimeout)
+	defer cancel()
+	if err := p.kill(ctx); err != nil {
+		return err
+	}
+	return f.folder.Sweep(id)
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"time"
+
+	"spawn/internal/sessiond/wire"
+)
+
+const (
+	// InputMax is the most bytes of one Input: what one frame carries.
+	InputMax = wire.InputMax
+	// commandsMax is how many commands may wait for a worker. When all places are taken, commands fail
+	// with ErrBusy: the worker is stopped or far behind, and nobody may wait for it.
+	commandsMax = 32
+	// spareMax is the largest buffer that is kept for the next command, in bytes. Keys need far less.
+	spareMax = 4 << 10
+
+	// launchTimeout bounds one Launch, from the reservation to START. A worker listens a few
+	// milliseconds after its fork; the rest is for a host under load.
+	launchTimeout = 10 * time.Second
+	// abandonTimeout bounds the clean-up of a launch that failed.
+	abandonTimeout = 2 * time.Second
+	// scopeTimeout bounds how long a launch waits for systemd.
+	scopeTimeout = time.Second
+	// reportMax is how many bytes of a worker's last words a failed launch repeats.
+	reportMax = 1 << 10
+
+	// adoptTimeout bounds one adoption. A worker answers at once or is stopped; one that was only slow
+	// is met again by the next AdoptAll.
+	adoptTimeout = 1500 * time.Millisecond
+	// adoptionsMax is how many adoptions run at once, so that stopped workers delay nobody.
+	adoptionsMax = 64
+
+	// termGrace is how long a terminal may take to end by itself after TERM, killGrace after KILL.
+	termGrace = 2 * time.Second
+	killGrace = 2 * time.Second
+	// flushMax is how long Close waits for commands that were accepted and not yet written.
+	flushMax = 250 * time.Millisecond
+	// dyingMax is how long a dying worker's lock may outlast its connection: both go in the same exit,
+	// in no promised order.
+	dyingMax = 500 * time.Millisecond
+	// destroyMax is how long a worker's process may outlast SIGKILL on a host under load.
+	destroyMax = 5 * time.Second
+	// lockPoll is how often a wait looks at the reservation, which tells nobody when it ends. The
+	// connection's loss does: from then on it looks every lossPoll.
+	lockPoll = 100 * time.Millisecond
+	lossPoll = 5 * time.Millisecond
+)

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"testing"
+	"time"
+
+	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/sessiond/lifecycle"
+	"spawn/internal/sessiond/wire"
+)
+
+// The numbers of the session specification that hold on spawnd's end of a worker's socket. A number that
+// changes here has to change there. Of OUTPUT, of which 32 chunks may wait, none does: Recv reads a frame when
+// it is asked for one.
+func TestLimitsAreThoseOfTheSpecification(t *testing.T) {
+	for _, c := range []struct {
+		says       string
+		have, want int
+	}{
+		{"§9: 32 commands wait for a worker", commandsMax, 32},
+		{"§9: input is at most 64 KiB before it is copied", InputMax, 64 << 10},
+		{"the worker's side of the same", wire.InputMax, InputMax},
+		{"§4: a frame has at most 32 MiB", wire.MaxFrameLen, 32 << 20},
+		{"§4: the protocol's version", wire.ProtoVersion, 5},
+		{"§4: a header's bytes", wire.HeaderLen, 5},
+		{"§4: a lifecycle request's seconds", int(endpoint.SignalDeadline / time.Second), 2},
+		{"§4: seconds that a worker waits for START", int(lifecycle.StartTimeout / time.Second), 120},
+		{"§4: seconds that a worker lingers", int(lifecycle.ExitLinger / time.Second), 60},
+	} {
+		if c.have != c.want {
+			t.Errorf("%s: %d, want %d", c.says, c.have, c.want)
+		}
+	}
+	for says, holds := range map[string]bool{
+		"a launch ends before its worker gives up waiting for START": launchTimeout < lifecycle.StartTimeout,
+		"a worker that lingers is adopted several times over":        8*adoptTimeout < lifecycle.ExitLinger,
+		"TERM has the whole of its deadline before KILL":             termGrace >= endpoint.SignalDeadline,
+		"a command's spare buffer is smaller than the largest input": spareMax < InputMax,
+	} {
+		if !holds {
+			t.Error(says)
+		}
+	}
+}

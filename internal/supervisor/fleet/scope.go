@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+
+	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/supervisor/fleet/systemd"
+)
+
+// Scoper gives a worker a control group of its own, before its shell starts.
+type Scoper interface {
+	Adopt(ctx context.Context, pid int, id endpoint.SessionID) error
+}
+
+// NoScope leaves workers in the control group of their spawnd. Its unit's KillMode=process then keeps
+// them over a restart.
+type NoScope struct{}
+
+// Adopt does nothing.
+func (NoScope) Adopt(context.Context, int, endpoint.SessionID) error { return nil }
+
+type systemdScoper struct{ manager *systemd.Manager }
+
+func (s systemdScoper) Adopt(ctx context.Context, pid int, id endpoint.SessionID) error {
+	return s.manager.StartScope(ctx, ScopeName(id), "Terminal "+string(id), pid)
+}
+
+// ScopeName is the unit in which a terminal's processes live where systemd is there.
+func ScopeName(id endpoint.SessionID) string { return "spawn-worker-" + string(id) + ".scope" }
+
+// DetectScoper finds out whether a systemd answers to this process. It always returns a Scoper; when it is
+// NoScope the error says why.
+func DetectScoper(ctx context.Context) (Scoper, error) {
+	ctx, cancel := context.WithTimeout(ctx, scopeTimeout)
+	defer cancel()
+	manager, err := systemd.Detect(ctx)
+	if err != nil {
+		return NoScope{}, err
+	}
+	return systemdScoper{manager}, nil
+}
