@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package localattach
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// DefaultKeys is Ctrl-\ and then d, as tmux has Ctrl-b d. One accidental key never detaches; Ctrl-\ twice
+// sends one to the pane. Ctrl-\ alone quits programs and is rarely typed on purpose.
+const DefaultKeys = `ctrl-\ d`
+
+// ErrKeys means that a detach key can't be read.
+var ErrKeys = errors.New("not a detach key")
+
+// Keys are the detach key: one control key, or one and then a plain character.
+type Keys struct {
+	control byte // 0x00..0x1f
+	then    byte // 0 when the control key alone detaches
+	set     bool
+}
+
+// ParseKeys reads a detach key such as "ctrl-]" or "ctrl-a d".
+func ParseKeys(s string) (Keys, error) {
+	first, then, two := strings.Cut(s, " ")
+	letter, ok := strings.CutPrefix(strings.ToLower(first), "ctrl-")
+	if !ok || len(letter) != 1 || !strings.Contains(`abcdefghijklmnopqrstuvwxyz[\]^_`, letter) {
+		return Keys{}, fmt.Errorf("%w: %q: write it like ctrl-] or ctrl-a d", ErrKeys, s)
+	}
+	k := Keys{control: letter[0] & 0x1f, set: true}
+	if two {
+		if len(then) != 1 || then[0] <= ' ' || then[0] > '~' {
+			return Keys{}, fmt.Errorf("%w: %q: one plain character comes second", ErrKeys, s)
+		}
+		k.then = then[0]
+	}
+	return k, nil
+}
+
+// String is what ParseKeys reads.
+func (k Keys) String() string {
+	if !k.set {
+		return DefaultKeys
+	}
+	s := "ctrl-" + string(rune(letterOf(k.control)))
+	if k.then != 0 {
+		s += " " + string(rune(k.then))
+	}
+	return s
+}
+
+// scanner finds the detach key in what is typed.
+type scanner struct {
+	// first and then are the ways in which terminals send the keys: the plain byte, and the forms of
+	// the kitty protocol and of xterm's modifyOtherKeys, which a program may have switched on. These are
+	// recognised when they come in one read, as keys do.
+	first, then [][]byte
+	held        []byte // the first key, while the second is waited for
+	out         []byte // scratch
+}
+
+func newScanner(k Keys) *scanner {
+	if !k.set {
+		k, _ = ParseKeys(DefaultKeys) // a constant that can be read
+	}
+	s := &scanner{first: forms(k.control, letterOf(k.control), 5)}
+	if k.then != 0 {
+		s.then = forms(k.then, k.then, 1)
+	}
+	return s
+}
+
+// letterOf is the character that a control key is typed with.
+func letterOf(control byte) byte {
+	if c := control | 0x60; c >= 'a' && c <= 'z' {
+		return c
+	}
+	return control | 0x40
+}
+
+func forms(plain, code byte, modifier int) [][]byte {
+	all := [][]byte{
+		{plain},
+		fmt.Appendf(nil, "\x1b[%d;%du", code, modifier),
+		fmt.Appendf(nil, "\x1b[27;%d;%d~", modifier, code),
+	}
+	if modifier == 1 {
+		all = append(all, fmt.Appendf(nil, "\x1b[%du", code))
+	}
+	return all
+}
+
+// scan returns what is for the pane, and whether the user detaches. The result is valid until the next
+// call and may be p itself.
+func (s *scanner) scan(p []byte) (send []byte, detach bool) {
+	if s.held == nil && !bytes.Contains(p, s.first[0]) && bytes.IndexByte(p, 0x1b) < 0 {
+		return p, false
+	}
+	s.out = s.out[:0]
+	for len(p) > 0 {
+		if s.held != nil {
+			if startsWith(p, s.then) > 0 {
+				return s.out, true
+			}
+			n := startsWith(p, s.first) // twice: one of them is meant
+			s.out = append(s.out, s.held...)
+			s.held, p = nil, p[n:]
+			continue
+		}
+		if n := startsWith(p, s.first); n > 0 {
+			if s.then == nil {
+				return s.out, true
+			}
+			s.held, p = bytes.Clone(p[:n]), p[n:]
+			continue
+		}
+		s.out, p = append(s.out, p[0]), p[1:]
+	}
+	return s.out, false
+}
+
+// startsWith returns the length of the form that p begins with, or 0.
+func startsWith(p []byte, forms [][]byte) int {
+	for _, f := range forms {
+		if bytes.HasPrefix(p, f) {
+			return len(f)
+		}
+	}
+	return 0
+}

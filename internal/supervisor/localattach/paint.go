@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package localattach
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"spawn/internal/sessiond/wire"
+)
+
+const (
+	// sentinel marks a replay that begins with history.
+	sentinel = "\x1b_sp:h1\x1b\\"
+	// geometryMark begins the mark before the screen; history never holds one.
+	geometryMark = "\x1b[8;"
+
+	// enter keeps the user's title.
+	enter = "\x1b[22;0t"
+	// wipe makes the visible screen blank, whatever the pane has set: what it shows may be smaller.
+	wipe = "\x1b[?47l\x1b[m\x1b[4l\x1b[?6;69l\x1b[r\x1b[H\x1b[J"
+	// leave undoes what a program may have set in a terminal, and goes to a new last line.
+	leave = "\x1b[?2026l\x1b[?47l\x1b[!p\x1b[4;20l\x1b[?1;5;6;9;12;45;66;69;1000;1002;1003;1004;1005;1006;1015;1016;2004;2031;2048l\x1b[?7;25h" +
+		"\x1b[0 q\x1b>\x1b[=0u\x1b[>4m\x1b[m\x1b]8;;\x1b\\\x1b(B\x1b)B\x0f\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b]112\x1b\\" +
+		"\x1b[r\x1b[23;0t\x1b[999;1H\r\n"
+)
+
+// painter turns a pane's frames into what is written to the user's terminal.
+type painter struct {
+	mute  mute
+	rows  int  // of the user's terminal
+	begun bool // something has been painted: the screen is ours
+	out   []byte
+}
+
+// frame returns what is written for one frame, and whether it is the last.
+func (p *painter) frame(kind wire.Kind, payload []byte) (Outcome, []byte, error) {
+	switch kind {
+	case wire.KindOutput:
+		return Outcome{}, p.output(payload), nil
+	case wire.KindReplay:
+		_, stream, err := wire.DecodeReplay(payload)
+		return Outcome{}, p.replay(stream), err
+	case wire.KindExit:
+		exit, err := wire.DecodeExit(payload)
+		return Outcome{How: Exited, Exit: exit}, nil, err
+	case wire.KindNotice:
+		n, err := wire.DecodeNotice(payload)
+		if err == nil && n.Kind == wire.NoticeDetached {
+			return Outcome{How: Lost}, nil, nil
+		}
+		return Outcome{}, nil, err
+	}
+	return Outcome{}, nil, nil
+}
+
+// output returns what the terminal gets of live bytes. The result is valid until the next call.
+func (p *painter) output(live []byte) []byte {
+	clear(p.out)
+	p.out = p.mute.append(p.out[:0], live)
+	return p.out
+}
+
+// replay returns what shows a snapshot. What the user had on the screen before goes into the terminal's
+// own scrollback, and then the pane's history, if the snapshot has it and this is the first.
+func (p *painter) replay(stream []byte) []byte {
+	history, screen := split(stream)
+	clear(p.out)
+	p.out = p.out[:0]
+	p.mute = mute{} // the stream begins anew
+	if !p.begun {
+		p.begun = true
+		p.scrollAway()
+		if len(history) > 0 {
+			p.out = append(p.out, "\x1b[m\x1b[H"...)
+			p.out = p.mute.append(p.out, history)
+			p.scrollAway()
+		}
+	}
+	p.out = append(p.out, wipe...)
+	p.mute = mute{}
+	p.out = p.mute.append(p.out, screen)
+	return p.out
+}
+
+// scrollAway moves all visible lines into the scrollback of the terminal.
+func (p *painter) scrollAway() {
+	p.out = append(p.out, "\x1b[m\x1b[999;1H"...)
+	p.out = append(p.out, strings.Repeat("\r\n", p.rows)...)
+}
+
+// split cuts a replay into history, without its head, and screen.
+func split(stream []byte) (history, screen []byte) {
+	at := bytes.LastIndex(stream, []byte(geometryMark))
+	if at < 0 {
+		return nil, stream
+	}
+	_, rest, full := bytes.Cut(stream[:at], []byte(sentinel))
+	if !full {
+		return nil, stream
+	}
+	return rest, stream[at:]
+}
+
+// waiting is a line at the foot of the screen, which the next replay paints over.
+func waiting(k Keys) string {
+	return fmt.Sprintf("\x1b7\x1b[r\x1b[999;1H\x1b[0;7m spawnd is gone, waiting for it; %v detaches \x1b[m\x1b8", k)
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package verbs
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"spawn/internal/strictjson"
+)
+
+const readerBytes = 4 << 10 // most requests are shorter
+
+// conn is one connection to the control socket. Its goroutine alone reads; it alone writes too, until
+// a stream begins.
+type conn struct {
+	s      *server
+	u      *net.UnixConn
+	r      *bufio.Reader
+	stream *stream // nil until a streaming verb has been done
+}
+
+func newConn(s *server, u *net.UnixConn) *conn {
+	return &conn{s: s, u: u, r: bufio.NewReaderSize(u, readerBytes)}
+}
+
+// serve answers one request after another, until the peer goes or a stream has ended.
+func (c *conn) serve() {
+	for {
+		line, err := c.request()
+		if errors.Is(err, ErrLine) {
+			c.answer(0, nil, Errorf(CodeInvalidJSON, "a request has at most %d bytes", LineBytesMax))
+		}
+		if err != nil || !c.serveLine(line) {
+			return
+		}
+		if c.stream != nil {
+			c.stream.serve()
+			return
+		}
+	}
+}
+
+// request waits for a line. Only once it has begun does its time run.
+func (c *conn) request() ([]byte, error) {
+	c.s.mark(c, false)
+	defer c.s.mark(c, true)
+	if err := c.u.SetReadDeadline(time.Now().Add(idleTimeout)); err != nil {
+		return nil, err
+	}
+	if _, err := c.r.Peek(1); err != nil {
+		return nil, err
+	}
+	if err := c.u.SetReadDeadline(time.Now().Add(c.s.lineTimeout)); err != nil {
+		return nil, err
+	}
+	return ReadLine(c.r, LineBytesMax)
+}
+
+// serveLine does what a request asks and answers it. It reports whether the connection goes on: after a
+// line that is no request nothing says where the next begins.
+func (c *conn) serveLine(line []byte) bool {
+	var r request
+	if err := strictjson.Unmarshal(line, &r); err != nil {
+		c.answer(0, nil, Errorf(CodeInvalidJSON, "a request is one line of JSON with id, verb and params"))
+		return false
+	}
+	result, err := c.run(r)
+	return c.answer(r.ID, result, err)
+}
+
+func (c *conn) run(r request) (any, error) {
+	v, ok := Lookup(r.Verb)
+	if !ok {
+		return nil, Errorf(CodeUnsupported, "this spawnd does not know that verb")
+	}
+	ctx, cancel := context.WithTimeout(c.s.ctx, runTimeout)
+	defer cancel()
+	return v.run(ctx, c, r.Params)
+}
+
+// answer writes one line and reports whether the peer could be told.
+func (c *conn) answer(id int64, result any, err error) bool {
+	line, err := c.encode(id, result, err)
+	if err != nil {
+		c.s.o.Log.Error("an answer could not be encoded", "error", err)
+		return false
+	}
+	if err := c.u.SetWriteDeadline(time.Now().Add(answerTimeout)); err != nil {
+		return false
+	}
+	_, err = c.u.Write(line)
+	return err == nil
+}
+
+func (c *conn) encode(id int64, result any, err error) ([]byte, error) {
+	a := answer{ID: id}
+	if err != nil {
+		told, public := refusalOf(err)
+		if !public {
+			c.s.o.Log.Warn("a request failed", "error", err)
+		}
+		a.Error = told
+	} else if a.OK, err = strictjson.Marshal(result); err != nil {
+		return nil, err
+	}
+	line, err := strictjson.Marshal(a)
+	return append(line, '\n'), err
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package dial asks a running spawnd over its control socket.
+package dial
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"spawn/internal/sessiond/wire"
+	"spawn/internal/supervisor/verbs"
+)
+
+// callTimeout bounds connecting, and everything from then to the answer, unless ctx ends earlier.
+// The longest verb may run half a minute.
+const callTimeout = 40 * time.Second
+
+// Socket is where a spawnd listens.
+type Socket struct {
+	Path string
+	// CheckPeer is asked before the first byte is sent. Nil trusts whoever could bind the path.
+	CheckPeer func(*net.UnixConn) error
+}
+
+// Call asks for one verb and reads its result into result, a pointer. A refusal by spawnd is a
+// *verbs.Error; so is CodeNoDaemon when none answers.
+func (s Socket) Call(ctx context.Context, verb string, params, result any) error {
+	u, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer u.Close()
+	defer context.AfterFunc(ctx, func() { _ = u.Close() })()
+	return ask(ctx, u, bufio.NewReader(u), verb, params, result)
+}
+
+// Stream attaches to a pane. The caller closes the stream.
+func (s Socket) Stream(ctx context.Context, p verbs.PaneStreamParams) (*Stream, verbs.PaneStreamResult, error) {
+	var result verbs.PaneStreamResult
+	u, err := s.connect(ctx)
+	if err != nil {
+		return nil, result, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = u.Close() })
+	r := bufio.NewReader(u)
+	err = ask(ctx, u, r, verbs.PaneStream, p, &result)
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = u.SetDeadline(time.Time{})
+	}
+	if err != nil {
+		_ = u.Close()
+		return nil, result, err
+	}
+	return &Stream{u: u, frames: wire.NewReader(r, wire.FromWorker)}, result, nil
+}
+
+func (s Socket) connect(ctx context.Context) (*net.UnixConn, error) {
+	if len(s.Path) > verbs.SocketPathMax {
+		return nil, verbs.Errorf(verbs.CodeNoDaemon, "the path %s is too long for a socket", s.Path)
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "unix", s.Path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		return nil, verbs.Errorf(verbs.CodeNoDaemon, "no spawnd answers at %s; start it with: spawnd serve", s.Path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("connect to spawnd: %w", err)
+	}
+	u := c.(*net.UnixConn)
+	if s.CheckPeer != nil {
+		if err := s.CheckPeer(u); err != nil {
+			_ = u.Close()
+			return nil, fmt.Errorf("connect to spawnd at %s: %w", s.Path, err)
+		}
+	}
+	return u, nil
+}
+
+// ask sends one request and reads its answer.
+func ask(ctx context.Context, u *net.UnixConn, r *bufio.Reader, verb string, params, result any) error {
+	const id = 1
+	line, err := verbs.EncodeRequest(id, verb, params)
+	if err != nil {
+		return err
+	}
+	if err := u.SetDeadline(time.Now().Add(callTimeout)); err != nil {
+		return lost(ctx, verb, err)
+	}
+	if _, err := u.Write(line); err != nil {
+		return lost(ctx, verb, err)
+	}
+	back, err := verbs.ReadLine(r, verbs.AnswerBytesMax)
+	if err != nil {
+		return lost(ctx, verb, err)
+	}
+	return verbs.DecodeAnswer(back, id, result)
+}
+
+// lost is the error of a connection that broke before the answer came.
+func lost(ctx context.Context, verb string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if errors.Is(err, verbs.ErrLine) {
+		return fmt.Errorf("read the answer to %s: %w", verb, err)
+	}
+	return verbs.Errorf(verbs.CodeNoDaemon, "spawnd went away before it answered %s; whether that was done is not known", verb)
+}
+
+// Stream is an attached viewer's connection. Recv is for one goroutine; the others may be called from any.
+type Stream struct {
+	u      *net.UnixConn
+	frames *wire.Reader
+
+	mu struct {
+		sync.Mutex
+		frame []byte // scratch
+	}
+}
+
+// Recv returns the next frame of the pane. The payload is valid until the next call.
+func (s *Stream) Recv() (wire.Kind, []byte, error) { return s.frames.Next() }
+
+// Input types p, of any length.
+func (s *Stream) Input(p []byte) error {
+	for len(p) > 0 {
+		n := min(len(p), wire.InputMax)
+		if err := s.send(func(dst []byte) ([]byte, error) { return wire.AppendInput(dst, p[:n]) }); err != nil {
+			return err
+		}
+		p = p[n:]
+	}
+	return nil
+}
+
+// Resize tells the size of the viewer's own screen.
+func (s *Stream) Resize(cols, rows uint16) error {
+	return s.send(func(dst []byte) ([]byte, error) { return wire.AppendResize(dst, cols, rows) })
+}
+
+// RequestReplay asks for a snapshot: with history when max is not 0, else of the screen alone.
+func (s *Stream) RequestReplay(max uint32) error {
+	return s.send(func(dst []byte) ([]byte, error) { return wire.AppendReplayReq(dst, max) })
+}
+
+func (s *Stream) send(encode func(dst []byte) ([]byte, error)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	frame, err := encode(s.mu.frame[:0])
+	if err != nil {
+		return err
+	}
+	_, err = s.u.Write(frame)
+	clear(frame) // typed text does not linger
+	s.mu.frame = frame
+	return err
+}
+
+// Close detaches. The pane goes on.
+func (s *Stream) Close() error { return s.u.Close() }

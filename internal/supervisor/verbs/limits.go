@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package verbs
+
+import "time"
+
+const (
+	// LineBytesMax bounds a request with its newline. A longer one ends the connection.
+	LineBytesMax = 64 << 10
+	// AnswerBytesMax bounds an answer; the longest is the list of all panes.
+	AnswerBytesMax = 8 << 20
+	// SocketPathMax is the longest path, in bytes, that bind and connect take on Linux.
+	SocketPathMax = 107
+
+	// connectionsMax bounds open connections. Beyond it the one that has been silent longest is closed.
+	connectionsMax = 256
+	// idleTimeout is how long a connection may be silent between requests.
+	idleTimeout = 10 * time.Minute
+	// lineTimeout is how long a request may take from its first byte to its newline.
+	lineTimeout = 10 * time.Second
+	// answerTimeout is how long a peer may take to read an answer.
+	answerTimeout = 10 * time.Second
+	// runTimeout is how long a verb may run. The slowest waits two seconds after TERM.
+	runTimeout = 30 * time.Second
+	// acceptPause is how long to wait before the next connection when there are no descriptors left.
+	acceptPause = 50 * time.Millisecond
+
+	argvMax       = 256      // words of a command
+	argvBytesMax  = 48 << 10 // of all words together: what fits a request
+	pathBytesMax  = 4096
+	nameBytesMax  = 512
+	paneIDMax     = 24
+	viewerNameMax = 128
+	streamNameMax = 64
+)
