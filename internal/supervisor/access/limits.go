@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package access
+
+import "time"
+
+const (
+	// ChallengeLife is how long a handshake may take, from the challenge to the offer.
+	ChallengeLife = 30 * time.Second
+	// CodeLife is how long a printed pairing link is good.
+	CodeLife = 10 * time.Minute
+
+	codesMax   = 8 // living codes; the oldest gives way
+	triesMax   = 3 // wrong tries at one code; then it is gone
+	devicesMax = 256
+
+	// Wrong tries at codes that do not exist are answered wrongTriesMax times in wrongTriesWindow, and
+	// with ErrBusy beyond that. A right code always passes, so strangers cannot keep the owner out.
+	wrongTriesMax    = 10
+	wrongTriesWindow = time.Minute
+
+	nameRunesMax     = 64  // as kept
+	nameSentBytesMax = 256 // as sent
+
+	nonceBytes           = 32
+	codeBytes            = 16 // 128 bits
+	codeIDBytes          = 8
+	macBytes             = 32
+	deviceKeyBytes       = 65 // uncompressed P-256 point
+	deviceSignatureBytes = 64 // r and s of P-256, 32 bytes each
+	deviceIDBytes        = 8
+
+	hostKeyFileMax = 256       // bytes; the file is exactly one line
+	devicesFileMax = 256 << 10 // bytes; devicesMax entries are well below
+
+	// lastSeenStep is the grain of Device.LastSeen: fine enough to tell an old browser from a current
+	// one, coarse enough that a reconnecting page does not write a file each time.
+	lastSeenStep = time.Hour
+)

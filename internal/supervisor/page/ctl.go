@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package page serves one browser page its panes, over the channels that the page has opened.
+package page
+
+import "fmt"
+
+// Proto is the version of spawn.ctl. A page of another version is refused at hello and reloads itself.
+const Proto = 1
+
+// The types of spawn.ctl, which web/src/wire/ctl.ts is generated from. Requests are answered once each,
+// in order for each pane; events come whenever something has changed. Numbers that may exceed what
+// JavaScript counts exactly (2^53) travel as decimal text.
+
+// PaneState says what has become of a pane's worker.
+type PaneState string
+
+const (
+	PaneRunning PaneState = "running"
+	PaneExited  PaneState = "exited" // the shell ended; exit_code or signal say how
+	PaneLost    PaneState = "lost"   // the worker is gone without a word: unknown, never success
+)
+
+// PaneInfo is what a page knows of a pane without attaching to it.
+type PaneInfo struct {
+	ID         string    `json:"id"`
+	Name       string    `json:"name"`  // given by the user; "" when none was
+	Title      string    `json:"title"` // set by the program
+	State      PaneState `json:"state"`
+	Cols       uint16    `json:"cols"`
+	Rows       uint16    `json:"rows"`
+	ExitCode   *int      `json:"exit_code"` // null while running, after a signal, and when unknown
+	Signal     string    `json:"signal"`    // name without SIG; "" when none
+	Foreground string    `json:"foreground"`
+	Window     string    `json:"window"`
+	Index      int       `json:"index"` // place in its window
+}
+
+// Equal reports whether a page would see no difference.
+func (p PaneInfo) Equal(q PaneInfo) bool {
+	a, b := p.ExitCode, q.ExitCode
+	p.ExitCode, q.ExitCode = nil, nil
+	return p == q && (a == nil) == (b == nil) && (a == nil || *a == *b)
+}
+
+type (
+	// Server says which spawnd answers.
+	Server struct {
+		Version  string `json:"version"`
+		HostName string `json:"host_name"`
+		Source   string `json:"source"` // new with each start of spawnd
+	}
+
+	HelloParams struct {
+		Proto int `json:"proto"`
+	}
+	HelloResult struct {
+		Server     Server `json:"server"`
+		ViewerName string `json:"viewer_name"` // under which others see this browser
+	}
+	Empty         struct{}
+	PaneNewParams struct {
+		Cols uint16 `json:"cols"`
+		Rows uint16 `json:"rows"`
+	}
+	PaneNewResult struct {
+		Pane PaneInfo `json:"pane"`
+	}
+	PaneParams struct {
+		Pane string `json:"pane"`
+	}
+	PaneRenameParams struct {
+		Pane string `json:"pane"`
+		Name string `json:"name"`
+	}
+	PaneAttachParams struct {
+		Pane    string `json:"pane"`
+		Cols    uint16 `json:"cols"`
+		Rows    uint16 `json:"rows"`
+		History bool   `json:"history"` // send history_delta, history_wipe and history_gap
+	}
+	PaneAttachResult struct {
+		Viewer string `json:"viewer"`
+	}
+	PaneSnapshotParams struct {
+		Pane string `json:"pane"`
+		Full bool   `json:"full"` // with history; otherwise the screen alone
+	}
+	PaneResizeParams struct {
+		Pane string `json:"pane"`
+		Cols uint16 `json:"cols"`
+		Rows uint16 `json:"rows"`
+	}
+	ControlAnswerParams struct {
+		Pane   string `json:"pane"`
+		Viewer string `json:"viewer"` // the one that asked
+	}
+	ThemeParams struct {
+		Pane       string   `json:"pane"`
+		Foreground string   `json:"foreground"` // #rrggbb
+		Background string   `json:"background"`
+		Cursor     string   `json:"cursor"`
+		Palette    []string `json:"palette"` // 16, or none
+	}
+	PairNewResult struct {
+		URL string `json:"url"` // opens once, within ten minutes
+	}
+)
+
+// CtlError is the answer to a request that was not done.
+type CtlError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// Error makes it an error, so that whoever refuses picks the code that the page gets.
+func (e *CtlError) Error() string { return fmt.Sprintf("%s: %s", e.Code, e.Message) }
+
+// Events. The first member of each names it.
+type (
+	PaneEvent struct {
+		Event string   `json:"event"`
+		Pane  PaneInfo `json:"pane"`
+	}
+	PaneRemovedEvent struct {
+		Event string `json:"event"`
+		Pane  string `json:"pane"`
+	}
+	PanesReadyEvent struct {
+		Event string `json:"event"`
+	}
+	// SnapshotEvent is one piece of a snapshot; pieces come in order of seq, from 0.
+	SnapshotEvent struct {
+		Event string `json:"event"`
+		Pane  string `json:"pane"`
+		Seq   int    `json:"seq"`
+		Last  bool   `json:"last"`
+		Data  string `json:"data"` // base64url
+		*SnapshotHead
+	}
+	// SnapshotHead comes with the first piece alone.
+	SnapshotHead struct {
+		Cols        uint16 `json:"cols"`
+		Rows        uint16 `json:"rows"`
+		Full        bool   `json:"full"`
+		Unavailable bool   `json:"unavailable"` // history was asked for, and the log cannot give it
+		Watermark   string `json:"watermark"`   // decimal
+		DCOffset    uint64 `json:"dc_offset"`   // bytes sent on the pane's channel before the cut
+		Epoch       string `json:"epoch"`       // decimal
+		Offset      uint64 `json:"offset"`      // end of the snapshot's history within the epoch
+	}
+	HistoryDeltaEvent struct {
+		Event  string `json:"event"`
+		Pane   string `json:"pane"`
+		Epoch  string `json:"epoch"`  // decimal
+		Offset uint64 `json:"offset"` // of the first byte within the epoch
+		Data   string `json:"data"`   // base64url
+	}
+	HistoryWipeEvent struct {
+		Event string `json:"event"`
+		Pane  string `json:"pane"`
+		Epoch string `json:"epoch"` // decimal; the new one
+	}
+	HistoryGapEvent struct {
+		Event string `json:"event"`
+		Pane  string `json:"pane"`
+	}
+	SizeEvent struct {
+		Event string `json:"event"`
+		Pane  string `json:"pane"`
+		Cols  uint16 `json:"cols"`
+		Rows  uint16 `json:"rows"`
+	}
+	ControlEvent struct {
+		Event          string          `json:"event"`
+		Pane           string          `json:"pane"`
+		You            bool            `json:"you"`
+		Controller     string          `json:"controller"` // viewer; "" when nobody controls
+		ControllerName string          `json:"controller_name"`
+		Request        *ControlRequest `json:"request"` // who asks for control; null when nobody does
+	}
+	ControlRequest struct {
+		Viewer string `json:"viewer"`
+		Name   string `json:"name"`
+	}
+	BellEvent struct {
+		Event string `json:"event"`
+		Pane  string `json:"pane"`
+	}
+	ExitEvent struct {
+		Event    string `json:"event"`
+		Pane     string `json:"pane"`
+		ExitCode *int   `json:"exit_code"`
+		Signal   string `json:"signal"`
+	}
+	LostEvent struct {
+		Event string `json:"event"`
+		Pane  string `json:"pane"`
+	}
+	DroppedEvent struct {
+		Event  string `json:"event"`
+		Pane   string `json:"pane"`
+		Reason string `json:"reason"`
+	}
+)
