@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The page over a pretended host: layout, policy, prompts, at a desk and on a phone.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { assertAccessible } from './axe.mjs';
+import {
+  openBrowser,
+  outputDir,
+  phone,
+  screenshot,
+  sidewaysOverflow,
+  typeLine,
+  until,
+  untilLive,
+  untilScreen,
+} from './browser.mjs';
+import { serveFolder } from './static.mjs';
+
+let site;
+
+before(async () => {
+  const web = fileURLToPath(new URL('..', import.meta.url));
+  execFileSync('npx', ['vite', 'build', '-c', 'vite.fake.config.ts', '--logLevel', 'error'], {
+    cwd: web,
+  });
+  site = await serveFolder(`${outputDir}fake`);
+});
+
+after(() => site.close());
+
+async function withPage(options, query, work) {
+  const browser = await openBrowser(options);
+  try {
+    await browser.page.goto(site.url + query);
+    await work(browser.page);
+    assert.deepEqual(browser.problems, [], 'no error, and nothing refused by the policy');
+  } finally {
+    await browser.close();
+  }
+}
+
+test('a terminal at a desk, its scrollback and its prompts', () =>
+  withPage({}, '', async (page) => {
+    await untilLive(page);
+    await typeLine(page, 'colours');
+    await untilScreen(page, /a marked link/);
+    await screenshot(page, 'desk-colours');
+    await typeLine(page, 'seq 1 400');
+    await untilScreen(page, /^400$/);
+    const history = await page.evaluate(() => window.spawn.historyText());
+    assert.match(history, /^1$/m);
+    await page.mouse.move(500, 300);
+    await page.mouse.wheel(0, -1200);
+    await until(page, () => window.spawn.state().panes[0].scrollback);
+    await screenshot(page, 'desk-scrollback');
+    await page.keyboard.type('x');
+    await until(page, () => !window.spawn.state().panes[0].scrollback);
+    await untilScreen(page, /\$ x$/);
+    await page.evaluate(() => {
+      const [pane] = window.fakeHost.panes;
+      window.fakeHost.control(pane, true, 'This window', {
+        viewer: '2',
+        name: 'Chromium on Android',
+      });
+    });
+    await page.getByRole('button', { name: 'Allow' }).waitFor();
+    await screenshot(page, 'desk-request');
+    await page.keyboard.press('Control+Shift+H');
+    await page.getByRole('dialog').waitFor();
+    await screenshot(page, 'desk-help');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Menu' }).click();
+    await screenshot(page, 'desk-menu');
+  }));
+
+test('watching, losing the host, and how terminals end', () =>
+  withPage({}, '', async (page) => {
+    await untilLive(page);
+    await page.evaluate(() => {
+      const [pane] = window.fakeHost.panes;
+      window.fakeHost.control(pane, false, 'Firefox on Linux');
+      pane.term.resize(150, 60);
+      pane.snapshot(false);
+    });
+    await page.getByRole('button', { name: 'Take over' }).waitFor();
+    await page.keyboard.type('ls');
+    await page.getByRole('alert').waitFor();
+    await screenshot(page, 'desk-watching');
+    await page.getByRole('button', { name: 'Take over' }).click();
+    await until(page, () => window.spawn.state().panes[0].control === 'you');
+    await until(page, () => window.spawn.state().panes[0].cols !== 150);
+    await typeLine(page, 'exit 3');
+    await page.getByText('Ended with exit code 3').waitFor();
+    await screenshot(page, 'desk-exited');
+    await page.getByRole('tab').nth(1).click();
+    await untilLive(page);
+    await typeLine(page, 'die');
+    await page.getByText('Ended, status unknown').waitFor();
+    await screenshot(page, 'desk-lost');
+    await page.keyboard.press('Control+Shift+Enter');
+    await untilLive(page);
+    await page.evaluate(async () => {
+      const { fakeHost } = window;
+      fakeHost.failure = Object.assign(new Error('gone'), { failure: 'unreachable', final: false });
+      fakeHost.drop();
+    });
+    await page.keyboard.type('lost');
+    await page.getByText('Not connected. Keys are not sent.').waitFor();
+    await screenshot(page, 'desk-reconnecting');
+    await page.evaluate(() => {
+      window.fakeHost.failure = null;
+    });
+    await untilLive(page);
+  }));
+
+test('a phone: no sideways scroll, keys at hand, control for the next key', () =>
+  withPage(phone, '', async (page) => {
+    await untilLive(page);
+    await page.locator('.screen:not([hidden])').tap();
+    await typeLine(page, 'seq 1 200');
+    await untilScreen(page, /^200$/);
+    await typeLine(page, 'colours');
+    await untilScreen(page, /a marked link/);
+    assert.ok((await sidewaysOverflow(page)) <= 0);
+    await screenshot(page, 'phone');
+    await page.getByRole('button', { name: 'Menu' }).tap();
+    await screenshot(page, 'phone-menu');
+    assert.ok((await sidewaysOverflow(page)) <= 0);
+    await page.getByRole('menuitem', { name: 'Scrollback' }).first().tap();
+    await until(page, () => window.spawn.state().panes[0].scrollback);
+    await screenshot(page, 'phone-scrollback');
+    await page.getByRole('button', { name: /to live/ }).tap();
+    await page.evaluate(() => {
+      const [pane] = window.fakeHost.panes;
+      window.fakeHost.control(pane, false, 'Chromium on Linux');
+      pane.term.resize(120, 40);
+      pane.snapshot(false);
+    });
+    await page.getByRole('button', { name: 'Take over' }).waitFor();
+    assert.ok((await sidewaysOverflow(page)) <= 0);
+    await screenshot(page, 'phone-watching');
+  }));
+
+test('a browser that is not paired, and a host that is another', async () => {
+  await withPage({}, '?failure=unpaired', async (page) => {
+    await page.getByRole('heading', { name: 'Pair this browser' }).waitFor();
+    await screenshot(page, 'desk-unpaired');
+  });
+  await withPage({ ...phone, colorScheme: 'light' }, '?failure=identity_changed', async (page) => {
+    await page.getByRole('heading', { name: /not the host/ }).waitFor();
+    await screenshot(page, 'phone-identity');
+  });
+});
+
+test('a light desk', () =>
+  withPage({ colorScheme: 'light' }, '', async (page) => {
+    await untilLive(page);
+    await typeLine(page, 'colours');
+    await untilScreen(page, /a marked link/);
+    await screenshot(page, 'desk-light');
+  }));
+
+test('axe finds nothing, in dark and in light', () =>
+  withPage({}, '', async (page) => {
+    for (const colorScheme of ['dark', 'light']) {
+      const check = (state) => assertAccessible(page, `${state}, ${colorScheme}`);
+      await page.emulateMedia({ colorScheme });
+      await page.goto(site.url);
+      await untilLive(page);
+      await check('connected');
+      await page.getByRole('button', { name: 'Menu' }).click();
+      await page.getByRole('menu').waitFor();
+      await check('menu');
+      await page.getByRole('menuitem', { name: 'Keys and help' }).click();
+      await page.getByRole('dialog').waitFor();
+      await check('help');
+      await page.keyboard.press('Escape');
+      await page.evaluate(() => {
+        const [pane] = window.fakeHost.panes;
+        window.fakeHost.control(pane, false, 'Firefox on Linux');
+      });
+      await page.getByRole('button', { name: 'Take over' }).waitFor();
+      await check('watching');
+      await page.keyboard.press('Control+Shift+F');
+      await page.getByRole('search').waitFor();
+      await check('searching');
+      await page.goto(`${site.url}?failure=unpaired`);
+      await page.getByRole('heading', { name: 'Pair this browser' }).waitFor();
+      await check('unpaired');
+      await page.getByRole('button', { name: 'Pair' }).click();
+      await page.getByRole('alert').waitFor();
+      await check('a code that is none');
+    }
+  }));

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import '@xterm/xterm/css/xterm.css';
+import '../src/app/style.css';
+import { startApp } from '../src/app/app';
+import { LinkError, type LinkFailure } from '../src/link/errors';
+import { styleWithoutMarkup } from '../src/term/styles';
+import { FakeHost } from './host';
+
+styleWithoutMarkup();
+const host = new FakeHost();
+const failure = new URLSearchParams(location.search).get('failure');
+if (failure) host.failure = new LinkError(failure as LinkFailure, 'pretended');
+
+Object.assign(window, { fakeHost: host });
+
+startApp(document.getElementById('app') as HTMLElement, {
+  connect: (onEvent, onRtt) => host.connect(onEvent, onRtt),
+  onCode: () => {
+    host.failure = null;
+  },
+});

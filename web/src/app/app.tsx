@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { effect } from '@preact/signals';
+import { render } from 'preact';
+import type { Bytes } from '../wire/b64';
+import { Bars, WatchStrip } from './bars';
+import { type DebugTarget, expose } from './debug';
+import { Desk, type DeskOptions, paneLabel } from './desk';
+import { Dialogs } from './dialogs';
+import { KeyRow } from './keys';
+import { applySettings } from './settings';
+import { installShortcuts } from './shortcuts';
+import { now, StatusLine } from './status';
+import { TabBar } from './tabs';
+import { followViewport } from './viewport';
+import { Welcome } from './welcome';
+
+export interface AppOptions {
+  connect: DeskOptions['connect'];
+  /** A pairing code that the person gave by hand. */
+  onCode(code: Bytes): void;
+}
+
+/** Builds the page in `root` and begins to connect. */
+export function startApp(root: HTMLElement, options: AppOptions): Desk {
+  applySettings();
+  followViewport();
+  const stage = document.createElement('div');
+  stage.id = 'stage';
+  stage.className = 'stage';
+  const desk = new Desk({ connect: options.connect, stage });
+  const onCode = (code: Bytes) => {
+    options.onCode(code);
+    desk.start();
+  };
+  render(<App desk={desk} stage={stage} onCode={onCode} />, root);
+  installShortcuts(desk);
+  effect(() => showTitle(desk));
+  effect(() => keepTime(desk));
+  wakeOnReturn(desk);
+  expose(window as DebugTarget, desk);
+  desk.start();
+  return desk;
+}
+
+function App(props: { desk: Desk; stage: HTMLElement; onCode(code: Bytes): void }) {
+  const { desk, stage } = props;
+  const pane = desk.active.value;
+  const faded =
+    !desk.connected.value ||
+    pane?.info.value.state === 'lost' ||
+    pane?.info.value.state === 'exited';
+  return (
+    <div class="app">
+      <TabBar desk={desk} />
+      <main class={`place ${faded ? 'faded' : ''}`}>
+        {pane && <WatchStrip pane={pane} />}
+        <div class="hold" ref={(hold) => hold?.prepend(stage)}>
+          <Bars desk={desk} />
+          <Welcome desk={desk} onCode={props.onCode} />
+        </div>
+      </main>
+      <KeyRow desk={desk} />
+      <StatusLine desk={desk} />
+      <Dialogs desk={desk} />
+    </div>
+  );
+}
+
+function showTitle(desk: Desk): void {
+  const pane = desk.active.value;
+  document.title = pane ? `${paneLabel(pane.info.value)} — spawn` : 'spawn';
+}
+
+/** The clock runs only while somebody waits. */
+function keepTime(desk: Desk): (() => void) | undefined {
+  if (desk.connected.value || desk.halted) return undefined;
+  now.value = Date.now();
+  const timer = setInterval(() => {
+    now.value = Date.now();
+  }, 1000);
+  return () => clearInterval(timer);
+}
+
+/** Whatever suggests that the network or the person is back is worth a try at once. */
+function wakeOnReturn(desk: Desk): void {
+  const wake = () => desk.wake();
+  addEventListener('online', wake);
+  addEventListener('focus', wake);
+  addEventListener('pageshow', wake);
+  addEventListener('pagehide', () => desk.leave());
+  document.addEventListener('visibilitychange', () => {
+    if (document.visibilityState === 'visible') wake();
+  });
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { type Desk, paneLabel } from './desk';
+import { shortcutHelp } from './shortcuts';
+import { type Dialog, dialog, say } from './ui';
+
+/** Lines of a paste that are shown before it is sent. */
+const previewLines = 12;
+
+export function Dialogs({ desk }: { desk: Desk }) {
+  const open = dialog.value;
+  return open ? <Content key={open.kind} open={open} desk={desk} /> : null;
+}
+
+function Content({ open, desk }: { open: Dialog; desk: Desk }) {
+  switch (open.kind) {
+    case 'help':
+      return <Help />;
+    case 'close':
+      return <ConfirmClose desk={desk} id={open.pane} />;
+    case 'paste':
+      return <ConfirmPaste text={open.text} send={open.send} />;
+    case 'pair':
+      return <PairLink url={open.url} />;
+    case 'text':
+      return <SelectText text={open.text} />;
+    case 'rename':
+      return <Rename desk={desk} id={open.pane} />;
+  }
+}
+
+function dismiss(): void {
+  dialog.value = null;
+}
+
+function Modal(props: { title: string; wide?: boolean; children: ComponentChildren }) {
+  const element = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    element.current?.showModal();
+  }, []);
+  return (
+    <dialog
+      ref={element}
+      class={props.wide ? 'wide' : ''}
+      aria-label={props.title}
+      onClose={dismiss}
+      {...{ closedby: 'any' }}
+    >
+      <div class="dialog">
+        <h2>{props.title}</h2>
+        {props.children}
+      </div>
+    </dialog>
+  );
+}
+
+function ConfirmClose({ desk, id }: { desk: Desk; id: string }) {
+  const pane = desk.find(id);
+  if (!pane) return null;
+  const close = () => {
+    dismiss();
+    void desk.close(pane);
+  };
+  return (
+    <Modal title={`Close ${paneLabel(pane.info.value)}?`}>
+      <p>Its shell ends, and so does what runs in it. Closing this tab of the browser would not.</p>
+      <div class="actions">
+        <button type="button" onClick={dismiss}>
+          Keep
+        </button>
+        <button type="button" class="danger" onClick={close}>
+          End and close
+        </button>
+      </div>
+    </Modal>
+  );
+}
+
+function ConfirmPaste({ text, send }: { text: string; send: () => void }) {
+  const lines = text.split(/\r\n|\r|\n/);
+  const more = lines.length - previewLines;
+  const paste = () => {
+    dismiss();
+    send();
+  };
+  return (
+    <Modal title={`Paste ${lines.length} lines?`}>
+      <p>The program has not asked for marked pastes, so each line may run at once.</p>
+      <pre class="preview">
+        {lines.slice(0, previewLines).join('\n')}
+        {more > 0 ? `\n… ${more} more` : ''}
+      </pre>
+      <div class="actions">
+        <button type="button" onClick={dismiss}>
+          Cancel
+        </button>
+        <button type="button" class="main" onClick={paste}>
+          Paste
+        </button>
+      </div>
+    </Modal>
+  );
+}
+
+function PairLink({ url }: { url: string }) {
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(url);
+      say('Copied.');
+    } catch {
+      say('The browser did not allow writing to the clipboard.');
+    }
+  };
+  return (
+    <Modal title="Pair another browser">
+      <p>Open this address there. It works once, for ten minutes.</p>
+      <input
+        class="address"
+        readOnly
+        value={url}
+        aria-label="Address"
+        onFocus={(e) => e.currentTarget.select()}
+      />
+      <div class="actions">
+        <button type="button" onClick={dismiss}>
+          Done
+        </button>
+        <button type="button" class="main" onClick={() => void copy()}>
+          Copy
+        </button>
+      </div>
+    </Modal>
+  );
+}
+
+function SelectText({ text }: { text: string }) {
+  const pre = useRef<HTMLPreElement>(null);
+  useEffect(() => {
+    pre.current?.scrollTo(0, pre.current.scrollHeight);
+  }, []);
+  return (
+    <Modal title="Select text" wide>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it must take the arrow keys. */}
+      <pre class="selectable" ref={pre} tabIndex={0}>
+        {text}
+      </pre>
+      <div class="actions">
+        <button type="button" onClick={dismiss}>
+          Done
+        </button>
+      </div>
+    </Modal>
+  );
+}
+
+function Rename({ desk, id }: { desk: Desk; id: string }) {
+  const pane = desk.find(id);
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => input.current?.select(), []);
+  if (!pane) return null;
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const name = input.current?.value ?? '';
+    dismiss();
+    void desk.rename(pane, name);
+    pane.screen.term.focus();
+  };
+  return (
+    <Modal title="Rename terminal">
+      <form onSubmit={submit}>
+        <input
+          ref={input}
+          class="address"
+          maxLength={64}
+          defaultValue={pane.info.value.name}
+          placeholder={paneLabel(pane.info.value)}
+          aria-label="Name"
+        />
+        <p class="faint">Without a name the program’s own title is shown.</p>
+        <div class="actions">
+          <button type="button" onClick={dismiss}>
+            Cancel
+          </button>
+          <button type="submit" class="main">
+            Rename
+          </button>
+        </div>
+      </form>
+    </Modal>
+  );
+}
+
+function Help() {
+  return (
+    <Modal title="Keys and help" wide>
+      <p>
+        Everything else goes to the terminal. It lives on the host: close this tab, lose the
+        network, restart spawnd, and it is here when you come back.
+      </p>
+      <table>
+        <tbody>
+          {shortcutHelp.map(([keys, what]) => (
+            <tr key={keys}>
+              <th scope="row">
+                <kbd>{keys}</kbd>
+              </th>
+              <td>{what}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <p class="faint">
+        One window controls a terminal and gives it its size; others watch, ask, or take over.
+        Programs may not read or write your clipboard.
+      </p>
+      <div class="actions">
+        <button type="button" class="main" onClick={dismiss}>
+          Close
+        </button>
+      </div>
+    </Modal>
+  );
+}
