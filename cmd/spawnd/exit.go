@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"spawn/internal/supervisor"
+	"spawn/internal/supervisor/verbs"
+)
+
+// invalid and unavailable give an error of the command line its class.
+func invalid(err error) error { return verbs.Errorf(verbs.CodeInvalidParams, "%s", err) }
+
+func unavailable(err error) error { return verbs.Errorf(verbs.CodeNoDaemon, "%s", err) }
+
+func noArgs(cmd *cobra.Command, args []string) error { return classed(cobra.NoArgs(cmd, args)) }
+
+func oneID(cmd *cobra.Command, args []string) error { return classed(cobra.ExactArgs(1)(cmd, args)) }
+
+func classed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return invalid(err)
+}
+
+// exitRunning is the code of a second spawnd on the same folders: the class of conflicts.
+const exitRunning = 5
+
+func exitCode(err error) int {
+	if errors.Is(err, supervisor.ErrRunning) {
+		return exitRunning
+	}
+	return verbs.ExitCode(err)
+}

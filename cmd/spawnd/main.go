@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command spawnd serves terminals that outlive it, and is the command line that drives it.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"spawn/internal/version"
+)
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+// run returns the exit code. The first SIGINT or SIGTERM ends the command in an orderly way, the second at
+// once.
+func run(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	root := rootCommand()
+	root.SetArgs(args)
+	if err := root.ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "spawnd:", err)
+		return exitCode(err)
+	}
+	return 0
+}
+
+func rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "spawnd",
+		Short:         "Terminals in the browser that outlive everything",
+		Version:       version.Version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return invalid(err) })
+	root.AddCommand(serveCommand(), installServiceCommand())
+	root.AddCommand(terminalCommands()...)
+	return root
+}

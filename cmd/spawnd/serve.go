@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"spawn/internal/supervisor"
+	"spawn/internal/version"
+	"spawn/web"
+)
+
+// defaultListen is fixed, because a browser keeps what it knows of a host by the address.
+const defaultListen = "127.0.0.1:7717"
+
+func serveCommand() *cobra.Command {
+	var listen string
+	var peerPort uint16
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the terminals of this host",
+		Long: `Serves the terminals of this host, adopting those that are alive.
+
+The address to open is one line on standard output; everything else is log on standard error.
+SIGTERM and SIGINT detach: terminals go on, and the next spawnd adopts them.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return serve(cmd.Context(), listen, peerPort, cmd.OutOrStdout())
+		},
+	}
+	cmd.Flags().StringVar(&listen, "listen", defaultListen, "loopback address of the page; port 0 picks one")
+	cmd.Flags().Uint16Var(&peerPort, "peer-port", 0, "port of the channels, for tunnels; 0 picks one")
+	return cmd
+}
+
+func serve(ctx context.Context, listen string, peerPort uint16, out io.Writer) error {
+	log := newLog()
+	worker, err := workerPath()
+	if err != nil {
+		return err
+	}
+	s, err := supervisor.Open(ctx, supervisor.Options{
+		Listen: listen, PeerPort: peerPort, Getenv: os.Getenv, Environ: os.Environ(), WorkerPath: worker, App: web.Dist(),
+		Version: version.Version, Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	url, err := address(s)
+	if err == nil {
+		_, err = fmt.Fprintln(out, url)
+	}
+	if err == nil {
+		err = notifyReady()
+	}
+	if err == nil {
+		err = s.Serve(ctx)
+	}
+	log.Info("detached; terminals go on")
+	return errors.Join(err, s.Close())
+}
+
+// address is what to open: with a pairing code for the person who has just typed the command, without one
+// under systemd, where it would stay in the journal.
+func address(s *supervisor.Supervisor) (string, error) {
+	if os.Getenv("NOTIFY_SOCKET") != "" {
+		return s.URL(), nil
+	}
+	return s.PairURL()
+}
+
+// newLog writes for people on a terminal and for machines elsewhere.
+func newLog() *slog.Logger {
+	if term.IsTerminal(int(os.Stderr.Fd())) {
+		return slog.New(slog.NewTextHandler(os.Stderr, nil))
+	}
+	return slog.New(slog.NewJSONHandler(os.Stderr, nil))
+}
+
+// workerPath is spawn-worker beside this program: a pair from one build, never whatever PATH has.
+func workerPath() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find this program: %w", err)
+	}
+	path := filepath.Join(filepath.Dir(self), "spawn-worker")
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("find spawn-worker beside spawnd: %w", err)
+	}
+	return path, nil
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package supervisor
+
+import (
+	"context"
+	"os"
+
+	"spawn/internal/supervisor/fanout"
+	"spawn/internal/supervisor/verbs"
+)
+
+// verbServer is what the control socket acts on, in the words of its verbs.
+type verbServer struct{ *Supervisor }
+
+func (s verbServer) Panes(context.Context) ([]verbs.Pane, error) {
+	return mapped(s.panes.Rows(), verbPane), nil
+}
+
+func (s verbServer) NewPane(ctx context.Context, p verbs.PaneNewParams) (verbs.Pane, error) {
+	row, err := s.panes.New(ctx, NewPane{Argv: p.Argv, Cwd: p.Cwd, Cols: p.Cols, Rows: p.Rows, Name: p.Name})
+	return verbPane(row), verbError(err)
+}
+
+func (s verbServer) KillPane(ctx context.Context, id string) error {
+	return verbError(s.panes.Close(ctx, id))
+}
+
+func (s verbServer) RenamePane(_ context.Context, id, name string) (verbs.Pane, error) {
+	if err := s.panes.Rename(id, name); err != nil {
+		return verbs.Pane{}, verbError(err)
+	}
+	row, err := s.panes.Row(id)
+	return verbPane(row), verbError(err)
+}
+
+func (s verbServer) AttachPane(_ context.Context, id string, sink fanout.Sink, o fanout.AttachOptions) (verbs.Viewer, error) {
+	v, err := s.panes.Attach(id, sink, o)
+	if err != nil {
+		return nil, verbError(err)
+	}
+	return v, nil
+}
+
+func (s verbServer) Viewers(_ context.Context, id string) (fanout.Stats, error) {
+	stats, err := s.panes.Viewers(id)
+	return stats, verbError(err)
+}
+
+func (s verbServer) PairURL(context.Context) (string, error) { return s.Supervisor.PairURL() }
+
+func (s verbServer) Info(context.Context) (verbs.ServerInfoResult, error) {
+	return verbs.ServerInfoResult{
+		Version: s.o.Version, HostName: s.pages.server.HostName, Source: s.pages.server.Source, PID: os.Getpid(),
+		StartedAt: s.started.UnixMilli(), Addresses: []string{s.server.URL()}, Panes: len(s.panes.Rows()),
+	}, nil
+}
+
+// verbError gives an error of ours the code that scripts know it by. One without a code is not told to
+// the caller but logged.
+func verbError(err error) error {
+	if code, ok := codeOf(err); ok {
+		return verbs.Errorf(code, "%s", err)
+	}
+	return err
+}
+
+func verbPane(r Row) verbs.Pane {
+	p := verbs.Pane{
+		ID: r.ID, SessionID: string(r.Session), PID: r.PID, State: verbs.PaneState(r.State), Title: r.Title, Name: r.Name,
+		Cols: r.Cols, Rows: r.Rows, Foreground: r.Foreground, Viewers: r.Viewers,
+	}
+	if r.Exit != nil {
+		p.ExitCode, p.Signal = r.Exit.ExitCode, r.Exit.Signal
+	}
+	return p
+}

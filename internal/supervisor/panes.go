@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package supervisor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/sessiond/wire"
+	"spawn/internal/supervisor/fanout"
+	"spawn/internal/supervisor/fleet"
+	"spawn/internal/supervisor/loginenv"
+	"spawn/internal/supervisor/page"
+	"spawn/internal/supervisor/topology"
+)
+
+var (
+	// ErrNotFound means that there is no pane of that id.
+	ErrNotFound = errors.New("no such terminal")
+	// ErrEnded means that the pane's terminal has ended: there is nothing to attach to.
+	ErrEnded = errors.New("the terminal has ended")
+	// ErrClosing means that spawnd is on its way out and starts nothing any more.
+	ErrClosing = errors.New("spawnd is shutting down")
+
+	errStart = errors.New("the terminal could not be started")
+)
+
+// NewPane says how a terminal starts. The zero value is the user's login shell in their home.
+type NewPane struct {
+	Argv       []string // nil: the login shell
+	Cwd        string   // "": the home folder
+	Cols, Rows uint16
+	Name       string
+}
+
+// Row is one pane as lists show it.
+type Row struct {
+	Facts
+	ID      string
+	Session endpoint.SessionID
+	Name    string
+	Window  string
+	Index   int
+}
+
+// panes is every terminal that spawnd knows, and the tree that arranges them.
+type panes struct {
+	fleet   *fleet.Fleet
+	store   *topology.Store
+	account loginenv.Account
+	environ []string // spawnd's own, from which a shell's is made
+	version string
+	board   *page.Board // what pages see of all this
+	log     *slog.Logger
+
+	ctx     context.Context // of every pane's run; ends with close
+	cancel  context.CancelFunc
+	running sync.WaitGroup // panes and launches
+	dirty   chan struct{}  // 1 slot: the tree must be saved
+
+	mu struct {
+		sync.Mutex
+		tree    topology.Tree
+		byID    map[string]*pane // all panes of the tree whose worker was ever connected
+		closing bool
+	}
+	saving  sync.Mutex // orders writes of the tree; taken before mu
+	telling sync.Mutex // orders what pages are told; taken before mu
+
+	unlocked sync.Once // the first worker that could not lock its key is logged, the others are alike
+}
+
+// New starts a terminal and returns its pane. When it returns without error the pane is on disk.
+func (ps *panes) New(ctx context.Context, n NewPane) (Row, error) {
+	if err := ps.begin(); err != nil {
+		return Row{}, err
+	}
+	defer ps.running.Done()
+	worker := endpoint.NewSessionID()
+	place, err := ps.place(worker, n.Name)
+	if err != nil {
+		return Row{}, err
+	}
+	h, err := ps.fleet.Launch(ctx, worker, ps.spec(n, place.ID))
+	if err != nil {
+		ps.forget(place.ID)
+		return Row{}, fmt.Errorf("%w: %w", errStart, err)
+	}
+	ps.drive(place.ID, worker, h)
+	if err := ps.save(); err != nil {
+		ps.log.Error("names and ids of terminals are not saved", "error", err)
+	}
+	return ps.Row(place.ID)
+}
+
+// begin counts an operation that may start something, unless spawnd is closing.
+func (ps *panes) begin() error {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if ps.mu.closing {
+		return ErrClosing
+	}
+	ps.running.Add(1)
+	return nil
+}
+
+func (ps *panes) place(worker endpoint.SessionID, name string) (topology.Pane, error) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	tree, at, err := ps.mu.tree.NewPane("", string(worker), name)
+	if err == nil {
+		ps.mu.tree = tree
+	}
+	return at, err
+}
+
+func (ps *panes) spec(n NewPane, id string) fleet.Spec {
+	s := fleet.Spec{
+		Argv: n.Argv, Cwd: n.Cwd, Cols: n.Cols, Rows: n.Rows,
+		Env: loginenv.Environ(ps.environ, ps.account, loginenv.Place{Pane: id, Version: ps.version}),
+	}
+	if len(s.Argv) == 0 {
+		s.Argv = ps.account.Argv()
+	}
+	s.Cwd = cmp.Or(s.Cwd, ps.account.Home)
+	s.Cols, s.Rows = cmp.Or(s.Cols, 80), cmp.Or(s.Rows, 24)
+	return s
+}
+
+// drive gives the pane its run. The caller has made the pane's place in the tree.
+func (ps *panes) drive(id string, worker endpoint.SessionID, h *fleet.Handle) {
+	p := &pane{
+		id: id, worker: worker, fleet: ps.fleet, log: ps.log,
+		changed: make(chan struct{}, 1), done: make(chan struct{}),
+	}
+	hello := h.Hello()
+	if !hello.Can(wire.CapLockedKey) {
+		ps.unlocked.Do(func() {
+			ps.log.Warn("keys of terminals' logs may be swapped out or dumped: raise LimitMEMLOCK", "first_session", worker)
+		})
+	}
+	p.mu.facts = Facts{State: StateRunning, PID: h.WorkerPID(), Cols: hello.Cols, Rows: hello.Rows}
+	p.onFacts = func(f Facts) { ps.noted(id, f) }
+	ps.mu.Lock()
+	if at, ok := ps.mu.tree.Pane(id); ok {
+		p.mu.facts.Title = at.Title
+	}
+	ps.mu.byID[id] = p
+	ps.running.Add(1)
+	ps.mu.Unlock()
+	go func() {
+		defer ps.running.Done()
+		p.run(ps.ctx, h)
+	}()
+	ps.tell(id)
+}
+
+// noted keeps in the tree what must outlive spawnd of a pane's new facts, and tells the watchers.
+func (ps *panes) noted(id string, f Facts) {
+	ps.mu.Lock()
+	tree, err := ps.mu.tree.SetTitle(id, f.Title)
+	switch {
+	case err != nil: // the pane was closed
+	case f.State == StateLost:
+		tree, err = tree.Lost(id)
+	case f.Exit != nil:
+		tree, err = tree.Ended(id, topology.End{ExitCode: f.Exit.ExitCode, Signal: f.Exit.Signal})
+	}
+	changed := err == nil && !tree.Equal(ps.mu.tree)
+	if changed {
+		ps.mu.tree = tree
+	}
+	ps.mu.Unlock()
+	if changed {
+		select {
+		case ps.dirty <- struct{}{}:
+		default:
+		}
+	}
+	ps.tell(id)
+}
+
+// Close ends a pane's terminal and takes the pane away. It does not wait for a shell that ignores TERM
+// any longer than the two seconds after which KILL follows.
+func (ps *panes) Close(ctx context.Context, id string) error {
+	ps.mu.Lock()
+	_, known := ps.mu.tree.Pane(id)
+	p := ps.mu.byID[id]
+	ps.mu.Unlock()
+	if !known {
+		return fmt.Errorf("close %q: %w", id, ErrNotFound)
+	}
+	if p != nil {
+		if err := p.terminate(ctx); err != nil {
+			return fmt.Errorf("close %s: %w", id, err)
+		}
+	}
+	ps.forget(id)
+	if err := ps.save(); err != nil {
+		ps.log.Error("names and ids of terminals are not saved", "error", err)
+	}
+	return nil
+}
+
+// forget takes a pane out of the tree.
+func (ps *panes) forget(id string) {
+	ps.mu.Lock()
+	if tree, err := ps.mu.tree.Close(id); err == nil {
+		ps.mu.tree = tree
+	}
+	delete(ps.mu.byID, id)
+	ps.mu.Unlock()
+	ps.tell(id)
+}
+
+// Rename gives a pane a name, or takes it away with "".
+func (ps *panes) Rename(id, name string) error {
+	ps.mu.Lock()
+	_, known := ps.mu.tree.Pane(id)
+	tree, err := ps.mu.tree.Rename(id, name)
+	if known && err == nil {
+		ps.mu.tree = tree
+	}
+	ps.mu.Unlock()
+	if !known {
+		return fmt.Errorf("rename %q: %w", id, ErrNotFound)
+	}
+	if err != nil {
+		return err
+	}
+	ps.tell(id)
+	return ps.save()
+}
+
+// Attach adds a viewer to a pane. The sink is the hub's, or is closed when there is an error.
+func (ps *panes) Attach(id string, sink fanout.Sink, o fanout.AttachOptions) (*fanout.Viewer, error) {
+	ps.mu.Lock()
+	p := ps.mu.byID[id]
+	_, known := ps.mu.tree.Pane(id)
+	ps.mu.Unlock()
+	switch {
+	case p != nil:
+		return p.attach(sink, o)
+	case known:
+		sink.Close()
+		return nil, fmt.Errorf("attach to %s: %w", id, ErrEnded)
+	}
+	sink.Close()
+	return nil, fmt.Errorf("attach to %q: %w", id, ErrNotFound)
+}
+
+// Viewers tells how a pane's viewers stand.
+func (ps *panes) Viewers(id string) (fanout.Stats, error) {
+	ps.mu.Lock()
+	p := ps.mu.byID[id]
+	_, known := ps.mu.tree.Pane(id)
+	ps.mu.Unlock()
+	switch {
+	case p != nil:
+		return p.stats()
+	case known:
+		return fanout.Stats{}, fmt.Errorf("list viewers of %s: %w", id, ErrEnded)
+	}
+	return fanout.Stats{}, fmt.Errorf("list viewers of %q: %w", id, ErrNotFound)
+}
+
+// Rows lists every pane in the order of the tree.
+func (ps *panes) Rows() []Row {
+	ps.mu.Lock()
+	tree := ps.mu.tree
+	ps.mu.Unlock()
+	rows := make([]Row, 0, len(tree.Panes))
+	for _, s := range tree.Sessions {
+		for i, w := range s.Windows {
+			if at, ok := tree.Pane(w.Pane); ok {
+				rows = append(rows, ps.row(at, topology.Place{Session: s.ID, Window: w.ID, Index: i}))
+			}
+		}
+	}
+	return rows
+}
+
+// Row returns one pane.
+func (ps *panes) Row(id string) (Row, error) {
+	ps.mu.Lock()
+	tree := ps.mu.tree
+	ps.mu.Unlock()
+	at, ok := tree.Pane(id)
+	if !ok {
+		return Row{}, fmt.Errorf("look at %q: %w", id, ErrNotFound)
+	}
+	where, _ := tree.Locate(id)
+	return ps.row(at, where), nil
+}
+
+func (ps *panes) row(at topology.Pane, where topology.Place) Row {
+	ps.mu.Lock()
+	p := ps.mu.byID[at.ID]
+	ps.mu.Unlock()
+	r := Row{ID: at.ID, Session: endpoint.SessionID(at.SessionID), Name: at.Name, Window: where.Window, Index: where.Index}
+	if p != nil {
+		r.Facts = p.Facts()
+		return r
+	}
+	r.Facts = Facts{State: StateRunning, Title: at.Title}
+	if at.End != nil {
+		r.Facts = ended(*at.End, at.Title)
+	}
+	return r
+}
+
+func ended(e topology.End, title string) Facts {
+	if !e.Known() {
+		return Facts{State: StateLost, Title: title}
+	}
+	return Facts{State: StateExited, Title: title, Exit: &wire.Exit{ExitCode: e.ExitCode, Signal: e.Signal}}
+}
+
+// tell puts what is known of the pane where pages see it. One at a time, so that what is seen last is
+// what was looked up last.
+func (ps *panes) tell(id string) {
+	ps.telling.Lock()
+	defer ps.telling.Unlock()
+	if row, err := ps.Row(id); err == nil {
+		ps.board.Put(paneInfo(row))
+	} else {
+		ps.board.Remove(id)
+	}
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package supervisor
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"spawn/internal/supervisor/fleet"
+)
+
+// saveDelay gathers changes of titles into one write of the topology. What must not be lost, such as
+// a new pane, is written before anybody hears of it.
+const saveDelay = 200 * time.Millisecond
+
+// save writes the tree as it is now.
+func (ps *panes) save() error {
+	ps.saving.Lock()
+	defer ps.saving.Unlock()
+	ps.mu.Lock()
+	tree := ps.mu.tree
+	ps.mu.Unlock()
+	return ps.store.Save(tree)
+}
+
+// saveLoop writes what changed, a little later, until close.
+func (ps *panes) saveLoop() {
+	defer ps.running.Done()
+	for {
+		select {
+		case <-ps.ctx.Done():
+			return
+		case <-ps.dirty:
+		}
+		gather := time.NewTimer(saveDelay)
+		select {
+		case <-ps.ctx.Done():
+			gather.Stop()
+		case <-gather.C:
+		}
+		if err := ps.save(); err != nil {
+			ps.log.Error("names and ids of terminals are not saved", "error", err)
+		}
+	}
+}
+
+// openPanes reads the tree, adopts every living worker and brings both together.
+func openPanes(ctx context.Context, ps *panes) error {
+	loaded, err := ps.store.Load()
+	if err != nil {
+		return err
+	}
+	if loaded.Kept != "" {
+		ps.log.Error("names and ids of terminals could not be read; the file is kept", "at", loaded.Kept, "error", loaded.Why)
+	}
+	adopted, refused, err := ps.fleet.AdoptAll(ctx)
+	if err != nil {
+		return err
+	}
+	ids := func(h *fleet.Handle) string { return string(h.ID()) }
+	held := make([]string, 0, len(refused))
+	for _, r := range refused {
+		ps.log.Warn("a worker is left alone", "session", r.ID, "reason", r.Code, "error", r.Err)
+		if r.Held() {
+			held = append(held, string(r.ID))
+		}
+	}
+	tree, crowded := loaded.Tree.Reconcile(mapped(adopted, ids), held)
+	ps.mu.tree, ps.mu.byID = tree, map[string]*pane{}
+	ps.ctx, ps.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	ps.running.Add(1)
+	go ps.saveLoop()
+	for _, h := range adopted {
+		at, ok := tree.PaneOf(ids(h))
+		if !ok || slices.Contains(crowded, ids(h)) {
+			ps.log.Error("no room for an adopted worker; it goes on without a pane", "session", h.ID())
+			h.Close()
+			continue
+		}
+		ps.drive(at.ID, h.ID(), h)
+	}
+	for _, row := range ps.Rows() {
+		ps.board.Put(paneInfo(row))
+	}
+	ps.log.Info("terminals are adopted", "adopted", len(adopted), "left_alone", len(refused))
+	return ps.save()
+}
+
+func mapped[A, B any](in []A, f func(A) B) []B {
+	out := make([]B, len(in))
+	for i, a := range in {
+		out[i] = f(a)
+	}
+	return out
+}
+
+// close detaches from every worker, which go on, and writes the tree a last time.
+func (ps *panes) close() error {
+	ps.mu.Lock()
+	ps.mu.closing = true
+	ps.mu.Unlock()
+	ps.cancel()
+	ps.running.Wait()
+	return ps.save()
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package supervisor is spawnd: it builds its rooms, runs them, and closes them in reverse.
+//
+//	locks ─ worker folder ─ fleet ─ panes (adopted) ─ control socket ─ door ─ peers ─ HTTP ─ ready
+//
+// Nothing that a terminal needs is in here. A spawnd that is killed at any point is followed by one that
+// adopts the same workers.
+package supervisor
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"sync"
+	"time"
+
+	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/supervisor/access"
+	"spawn/internal/supervisor/config"
+	"spawn/internal/supervisor/fleet"
+	"spawn/internal/supervisor/loginenv"
+	"spawn/internal/supervisor/page"
+	"spawn/internal/supervisor/rtc"
+	"spawn/internal/supervisor/signaling"
+	"spawn/internal/supervisor/topology"
+	"spawn/internal/supervisor/verbs"
+)
+
+// ErrRunning means that another spawnd serves these folders. Nothing was touched.
+var ErrRunning = errors.New("another spawnd serves this folder")
+
+// workerLock keeps a second spawnd off a worker folder that it reached by other variables. The name is no
+// session id, so no scan takes it for a worker's.
+const workerLock = "spawnd.lock"
+
+// Options say where spawnd serves and what.
+type Options struct {
+	Listen     string              // loopback address of the page; port 0 picks one
+	PeerPort   uint16              // of the channels, on the same address; 0 picks one
+	Getenv     func(string) string // the environment that names the folders
+	Environ    []string            // what shells inherit, cleaned
+	WorkerPath string              // of spawn-worker
+	App        fs.FS               // the built page
+	Version    string              // of this build
+	Log        *slog.Logger
+}
+
+// Supervisor is a spawnd that is ready to serve.
+type Supervisor struct {
+	o       Options
+	closers []io.Closer // in the order of opening; closed in reverse
+	panes   *panes
+	pages   *pages
+	server  *signaling.Server
+	control *verbs.Listener
+	door    *access.Door
+	started time.Time
+}
+
+// Open takes the locks, adopts what lives, and opens all ways in. On error nothing stays open.
+func Open(ctx context.Context, o Options) (*Supervisor, error) {
+	s := &Supervisor{o: o, started: time.Now()}
+	if err := s.open(ctx); err != nil {
+		return nil, errors.Join(err, s.closeRooms())
+	}
+	return s, nil
+}
+
+func (s *Supervisor) open(ctx context.Context) error {
+	account, err := loginenv.Current(s.o.Getenv)
+	if err != nil {
+		return err
+	}
+	folders, err := config.Resolve(s.o.Getenv, account.Home)
+	if err != nil {
+		return err
+	}
+	if err := folders.Create(); err != nil {
+		return err
+	}
+	if err := s.lock(folders.Lock()); err != nil {
+		return err
+	}
+	if err := s.openPanes(ctx, folders, account); err != nil {
+		return err
+	}
+	if err := s.openControl(folders); err != nil {
+		return err
+	}
+	return s.openPages(folders)
+}
+
+func (s *Supervisor) lock(path string) error {
+	held, err := takeLock(path)
+	if err == nil {
+		s.closers = append(s.closers, held)
+	}
+	return err
+}
+
+func (s *Supervisor) openPanes(ctx context.Context, folders config.Folders, account loginenv.Account) error {
+	path, err := endpoint.WorkerDir(s.o.Getenv, folders.Config)
+	if err != nil {
+		return err
+	}
+	folder, err := endpoint.OpenFolder(path)
+	if err != nil {
+		return err
+	}
+	s.closers = append(s.closers, closerFunc(func() error { folder.Close(); return nil }))
+	if err := s.lock(folder.Path() + string(os.PathSeparator) + workerLock); err != nil {
+		return err
+	}
+	scoper, err := fleet.DetectScoper(ctx)
+	if err != nil {
+		s.o.Log.Info("workers get no scope of their own", "because", err)
+	}
+	s.panes = &panes{
+		fleet:   fleet.New(fleet.Options{Folder: folder, WorkerPath: s.o.WorkerPath, Scoper: scoper, Log: s.o.Log}),
+		store:   topology.NewStore(folders.Topology()),
+		account: account, environ: s.o.Environ, version: s.o.Version, log: s.o.Log,
+		board: page.NewBoard(), dirty: make(chan struct{}, 1),
+	}
+	if err := openPanes(ctx, s.panes); err != nil {
+		return err
+	}
+	s.closers = append(s.closers, closerFunc(s.panes.close))
+	return nil
+}
+
+func (s *Supervisor) openControl(folders config.Folders) error {
+	ln, err := verbs.Listen(folders.ControlSocket())
+	if err != nil {
+		return err
+	}
+	s.control = ln
+	s.closers = append(s.closers, ln)
+	return nil
+}
+
+func (s *Supervisor) openPages(folders config.Folders) error {
+	door, err := access.Open(folders.State, access.Options{Log: s.o.Log})
+	if err != nil {
+		return err
+	}
+	s.door = door
+	s.closers = append(s.closers, door)
+	ln, err := signaling.Listen(s.o.Listen)
+	if err != nil {
+		return err
+	}
+	at := ln.Addr().(*net.TCPAddr).AddrPort()
+	// The channels are on the same loopback address as the page, on a port of their own.
+	peers, err := rtc.Listen(netip.AddrPortFrom(at.Addr(), s.o.PeerPort), s.o.Log)
+	if err != nil {
+		return errors.Join(err, ln.Close())
+	}
+	s.closers = append(s.closers, peers)
+	host := hostName()
+	s.pages = &pages{
+		endpoint: peers, panes: s.panes, board: s.panes.board, log: s.o.Log,
+		server:  page.Server{Version: s.o.Version, HostName: host, Source: "spawn/" + rand.Text()},
+		pairURL: func() (string, error) { return pair(s.door, s.server) },
+	}
+	s.server, err = signaling.New(ln, signaling.Options{Door: door, Peers: s.pages, App: s.o.App, HostName: host, Log: s.o.Log})
+	return err
+}
+
+// URL is the address of the page, for browsers that are paired.
+func (s *Supervisor) URL() string { return s.server.URL() }
+
+// PairURL makes the address that pairs one more browser.
+func (s *Supervisor) PairURL() (string, error) { return pair(s.door, s.server) }
+
+// Serve serves until ctx ends or a way in breaks, then detaches: pages and the control socket end,
+// workers go on. It returns when every goroutine has ended.
+func (s *Supervisor) Serve(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.pages.ctx = ctx
+	var errs [2]error
+	var ways sync.WaitGroup
+	ways.Go(func() { errs[0] = s.server.Serve(ctx); cancel() })
+	ways.Go(func() {
+		errs[1] = verbs.Serve(ctx, s.control, verbs.Options{Server: verbServer{s}, CheckPeer: endpoint.CheckPeer, Log: s.o.Log})
+		cancel()
+	})
+	ways.Wait()
+	return errors.Join(errs[0], errs[1])
+}
+
+// Close closes all rooms in reverse, after Serve or instead of it.
+func (s *Supervisor) Close() error {
+	err := s.closeRooms()
+	if s.pages != nil {
+		s.pages.serving.Wait()
+	}
+	return err
+}
+
+func (s *Supervisor) closeRooms() error {
+	var errs []error
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		if err := s.closers[i].Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	s.closers = nil
+	if len(errs) > 0 {
+		return fmt.Errorf("close: %w", errors.Join(errs...))
+	}
+	return nil
+}
+
+type closerFunc func() error
+
+func (f closerFunc) Close() error { return f() }
+
+func hostName() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "this host"
+	}
+	return name
+}
