@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package flow
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"spawn/internal/sessiond/wire"
+	"spawn/internal/supervisor/verbs"
+	"spawn/internal/supervisor/verbs/dial"
+)
+
+const (
+	dozersCount  = 14 // half of them take nothing, half a byte a second
+	burstsCount  = 6
+	holdsMax     = 4 << 20 // bytes that wait for one viewer, snapshots apart
+	memoryMax    = 8 << 20 // of spawnd, for each viewer
+	slowdownMax  = 5       // of the program, beside the same viewer alone; the machine may be busy with anything
+	aloneSpan    = time.Second
+	togetherSpan = 3 * time.Second
+)
+
+// speed is how many bytes a second the program gets rid of, as seen by who reads everything.
+func (h *host) speed(r *reader, span time.Duration, look func()) float64 {
+	h.Helper()
+	began, from := time.Now(), r.position.Load()
+	h.during(span, look)
+	return float64(r.position.Load()-from) / time.Since(began).Seconds()
+}
+
+// Twenty viewers that take nothing, a byte a second or a gulp now and then cost bounded memory and nobody
+// else's time, and whoever reads again is exact.
+func TestViewersThatDoNotReadAreNobodyElsesTrouble(t *testing.T) {
+	h := newHost(t)
+	pane := h.start("yes", word)
+	healthy := h.read(t.Context(), pane, "healthy", 0, 0)
+	h.await("the flood", func() bool { return healthy.taken.Load() > 1<<20 })
+	before := h.speed(healthy, aloneSpan, func() {})
+	memory := h.resident()
+
+	ctx, detach := context.WithCancel(t.Context())
+	defer detach()
+	for i := range dozersCount {
+		h.doze(ctx, pane, fmt.Sprint("dozer ", i), i%4 == 0, time.Duration(i%2)*time.Second)
+	}
+	var gulpers []*reader
+	for i := range burstsCount {
+		gulpers = append(gulpers, h.read(ctx, pane, fmt.Sprint("gulper ", i), 32, 100*time.Millisecond))
+	}
+	most, held := memory, 0
+	last := healthy.taken.Load()
+	together := h.speed(healthy, togetherSpan, func() {
+		most = max(most, h.resident())
+		for _, v := range h.viewers(pane).Viewers {
+			held = max(held, v.Waiting)
+		}
+	})
+	if healthy.taken.Load() == last {
+		t.Error("the healthy viewer stood still")
+	}
+	now := healthy.position.Load()
+	for _, g := range gulpers {
+		g.run()
+		h.await("a viewer catches up", func() bool { return g.position.Load() > now })
+	}
+	list := h.viewers(pane)
+	detach()
+	h.await("the others leave", func() bool { return len(h.viewers(pane).Viewers) == 1 })
+	alone := max(before, h.speed(healthy, aloneSpan, func() {}))
+
+	t.Logf("%.1f MB/s alone, %.1f MB/s with %d others: %.0f %%; spawnd grew by %.1f MiB; at most %d KiB waited for one; %d drops, %d snapshots",
+		alone/1e6, together/1e6, dozersCount+burstsCount, 100*together/alone, float64(most-memory)/(1<<20), held>>10, list.Drops, list.Snapshots)
+	for _, v := range list.Viewers {
+		t.Logf("%-10s %9d KiB taken, %5d KiB wait, %5d KiB may, %d drops", v.Name, v.Bytes>>10, v.Waiting>>10, v.Bound>>10, v.Drops)
+	}
+	if together*slowdownMax < alone {
+		t.Errorf("the program runs at %.0f of %.0f bytes a second", together, alone)
+	}
+	if held > holdsMax {
+		t.Errorf("%d bytes waited for one viewer", held)
+	}
+	if grown := most - memory; grown > (dozersCount+burstsCount)*memoryMax {
+		t.Errorf("spawnd grew by %d bytes", grown)
+	}
+	if list.Drops == 0 {
+		t.Error("nobody was dropped: the flood was none")
+	}
+	for i, r := range append(gulpers, healthy) {
+		select {
+		case err := <-r.done:
+			if err != nil {
+				t.Errorf("reader %d: %v", i, err)
+			}
+		default:
+		}
+	}
+}
+
+// A terminal that floods does not keep another from answering.
+func TestQuietTerminalsAnswerBesideFloods(t *testing.T) {
+	h := newHost(t)
+	for range 3 {
+		pane := h.start("yes", word)
+		h.read(t.Context(), pane, "floods", 0, 0)
+	}
+	var quiet []*dial.Stream
+	for range 5 {
+		s, _, err := h.socket().Stream(t.Context(), verbs.PaneStreamParams{Pane: h.start("cat"), Take: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		quiet = append(quiet, s)
+	}
+	var took []time.Duration
+	for round := range 20 {
+		for _, s := range quiet {
+			began := time.Now()
+			if err := echo(s, fmt.Sprintf("round %d;", round)); err != nil {
+				t.Fatal(err)
+			}
+			took = append(took, time.Since(began))
+		}
+	}
+	slices.Sort(took)
+	t.Logf("echo beside 3 floods: median %v, p99 %v, longest %v", took[len(took)/2], took[len(took)*99/100], took[len(took)-1])
+	if longest := took[len(took)-1]; longest > patience/3 {
+		t.Errorf("an echo took %v", longest)
+	}
+}
+
+// echo types text and waits until the terminal shows it.
+func echo(s *dial.Stream, text string) error {
+	if err := s.Input([]byte(text)); err != nil {
+		return err
+	}
+	var seen []byte
+	overdue := time.AfterFunc(patience, func() { _ = s.Close() })
+	defer overdue.Stop()
+	for !bytes.Contains(seen, []byte(text)) {
+		kind, p, err := s.Recv()
+		if err != nil {
+			return fmt.Errorf("no echo: %w", err)
+		}
+		if kind == wire.KindOutput || kind == wire.KindReplay {
+			seen = append(seen, p...)
+		}
+	}
+	return nil
+}
