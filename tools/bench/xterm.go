@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package main
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+//go:embed xterm.mjs
+var xtermScript []byte
+
+// measureXterm feeds the same streams to @xterm/headless, where node and web/node_modules are there.
+func measureXterm(ctx context.Context, b *bench) error {
+	size := b.effort(4<<20, 1<<20)
+	var names []string
+	var files []string
+	for _, s := range streams {
+		if name := "xterm." + s.name; b.wants(name) {
+			names = append(names, name)
+			files = append(files, filepath.Join(b.lab.dir, "stream-"+s.name))
+			if err := os.WriteFile(files[len(files)-1], makeStream(s.add, size), 0o600); err != nil {
+				return fmt.Errorf("write stream: %w", err)
+			}
+		}
+	}
+	modules := filepath.Join(b.lab.root, "web", "node_modules")
+	node, err := exec.LookPath("node")
+	if len(names) == 0 || err != nil || !exists(filepath.Join(modules, "@xterm", "headless")) {
+		return nil
+	}
+	speeds, err := xtermPaces(ctx, b.lab, node, modules, files)
+	if err != nil {
+		return err
+	}
+	unicode := makeStream(addUnicode, size)
+	var floors []float64
+	for range 5 {
+		floors = append(floors, pace(len(unicode), func() { decode(unicode) }))
+	}
+	for i, speed := range speeds {
+		b.add(figure{Name: names[i], Value: speed, Unit: "MB/CPU-s", Note: "@xterm/headless, scrollback 1000"}.over(median(floors)))
+	}
+	return nil
+}
+
+func xtermPaces(ctx context.Context, l *lab, node, modules string, files []string) ([]float64, error) {
+	script := filepath.Join(l.dir, "xterm.mjs")
+	if err := os.WriteFile(script, xtermScript, 0o600); err != nil {
+		return nil, fmt.Errorf("write script: %w", err)
+	}
+	args := append([]string{script, modules, strconv.Itoa(streamCols), strconv.Itoa(streamRows)}, files...)
+	out, err := exec.CommandContext(ctx, node, args...).Output()
+	if err != nil {
+		return nil, fmt.Errorf("run node: %w", err)
+	}
+	var speeds []float64
+	for _, word := range strings.Fields(string(out)) {
+		speed, err := strconv.ParseFloat(word, 64)
+		if err != nil {
+			return nil, fmt.Errorf("read speed: %w", err)
+		}
+		speeds = append(speeds, speed)
+	}
+	if len(speeds) != len(files) {
+		return nil, fmt.Errorf("read speeds: %d of %d", len(speeds), len(files))
+	}
+	return speeds, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
