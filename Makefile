@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+# make run   build everything and start spawnd, printing the address to open
+# make test  install what the tests need and run every test
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := build
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X spawn/internal/version.Version=$(VERSION)
+GOFLAGS_BUILD := -trimpath -ldflags '$(LDFLAGS)'
+export CGO_ENABLED ?= 0
+
+.PHONY: build run test test-go test-web test-e2e web web-deps gen lint bench fuzz chaos clean tools cross
+
+build:
+	go build $(GOFLAGS_BUILD) -o bin/ ./cmd/...
+
+run: build
+	./bin/spawnd serve $(ARGS)
+
+tools:
+	./scripts/ensure-tools.sh
+
+test: tools web-deps test-go test-web test-e2e
+	@echo "every test passed"
+
+# The race detector needs cgo. Packages run one after another on a small machine: the tests measure
+# real processes, and a starved machine would only measure itself.
+test-go: build
+	CGO_ENABLED=1 go vet ./...
+	CGO_ENABLED=1 go test -race -p 2 -timeout 20m ./...
+
+web-deps: web/node_modules/.package-lock.json
+web/node_modules/.package-lock.json: web/package-lock.json
+	cd web && npm ci --no-audit --no-fund
+	touch $@
+
+# The committed page must be what its sources build, byte for byte.
+test-web: web-deps
+	cd web && npm run typecheck && npm run lint && npm test
+	mkdir -p test-output && rm -rf test-output/dist && cp -r web/dist test-output/dist
+	cd web && npm run build
+	diff -r test-output/dist web/dist || { echo "web/dist is stale: run make web and commit it" >&2; exit 1; }
+
+test-e2e: build web-deps
+	cd web && SPAWND_BIN=$(CURDIR)/bin/spawnd npm run e2e
+
+web: web-deps
+	cd web && npm run build
+
+gen: web-deps
+	go generate ./...
+
+lint: web-deps
+	test -z "$$(gofmt -l cmd internal tools web/*.go *.go)" || { gofmt -l cmd internal tools web/*.go *.go; exit 1; }
+	go vet ./...
+	cd web && npm run lint && npm run typecheck
+	test "$$(go build -ldflags=-dumpdep -o /dev/null ./cmd/spawnd 2>&1 | grep -c '<ReflectMethod>')" = 0
+
+cross:
+	GOOS=windows GOARCH=amd64 go build -o /dev/null ./cmd/spawnd && GOOS=windows GOARCH=amd64 go build -o /dev/null ./cmd/spawn-worker
+	GOOS=darwin GOARCH=arm64 go build -o /dev/null ./cmd/spawnd && GOOS=darwin GOARCH=arm64 go build -o /dev/null ./cmd/spawn-worker
+
+bench:
+	go run ./tools/bench $(ARGS)
+
+FUZZTIME ?= 30s
+fuzz:
+	./scripts/fuzz.sh $(FUZZTIME)
+
+# SIZE=gate|long sets how many kills; SEED= replays a run.
+chaos: build
+	CGO_ENABLED=1 SPAWN_CHAOS=$(or $(SIZE),long) SPAWN_SEED=$(SEED) go test -race -count=1 -timeout 150m -run 'Survives|Supervisor' -v ./internal/e2e/
+
+clean:
+	rm -rf bin test-output
