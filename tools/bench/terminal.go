@@ -74,7 +74,7 @@ func (t *terminal) kill() { _ = t.cmd.Process.Kill() }
 // skip reads n bytes and does nothing with them but count.
 func (t *terminal) skip(n int) error {
 	for n > 0 {
-		got, err := t.master.Read(t.buf[:])
+		got, err := t.master.Read(t.buf[:min(n, len(t.buf))])
 		if err != nil {
 			return fmt.Errorf("read terminal: %w", err)
 		}
