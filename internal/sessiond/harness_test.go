@@ -333,10 +333,16 @@ func (p *peer) replay(maxBytes uint32) (uint64, string) {
 	return watermark, string(stream)
 }
 
-// exit reads until EXIT.
+// exit returns the connection's EXIT. It may have come already, before the answer to an earlier request.
 func (p *peer) exit() wire.Exit {
 	p.t.Helper()
-	e, err := wire.DecodeExit(p.until(wire.KindExit))
+	var payload []byte
+	if i := slices.IndexFunc(p.seen, func(f frame) bool { return f.kind == wire.KindExit }); i >= 0 {
+		payload = p.seen[i].payload
+	} else {
+		payload = p.until(wire.KindExit)
+	}
+	e, err := wire.DecodeExit(payload)
 	if err != nil {
 		p.t.Fatal(err)
 	}
