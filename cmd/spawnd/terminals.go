@@ -80,7 +80,7 @@ func killCommand() *cobra.Command {
 		Short: "End a terminal: TERM, and KILL two seconds later",
 		Args:  oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return call(cmd.Context(), verbs.PaneKill, verbs.PaneKillParams{Pane: args[0]}, &verbs.Empty{})
+			return call(cmd.Context(), verbs.PaneClose, verbs.PaneCloseParams{Pane: args[0]}, &verbs.Empty{})
 		},
 	}
 }

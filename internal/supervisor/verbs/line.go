@@ -31,6 +31,7 @@ type request struct {
 	ID     int64  `json:"id"` // the answer has the same
 	Verb   string `json:"verb"`
 	Params unread `json:"params,omitzero"`
+	Token  string `json:"token,omitzero"` // of the caller; without, the kernel says who it is
 }
 
 // answer has either OK or Error.
@@ -62,13 +63,13 @@ func ReadLine(r *bufio.Reader, max int) ([]byte, error) {
 	}
 }
 
-// EncodeRequest makes the line of one request.
-func EncodeRequest(id int64, verb string, params any) ([]byte, error) {
+// EncodeRequest makes the line of one request. The token may be empty.
+func EncodeRequest(id int64, verb string, params any, token string) ([]byte, error) {
 	raw, err := strictjson.Marshal(params)
 	if err != nil {
 		return nil, fmt.Errorf("encode parameters of %s: %w", verb, err)
 	}
-	line, err := strictjson.Marshal(request{id, verb, raw})
+	line, err := strictjson.Marshal(request{id, verb, raw, token})
 	if err != nil {
 		return nil, fmt.Errorf("encode request %s: %w", verb, err)
 	}
