@@ -4,6 +4,8 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -35,4 +37,19 @@ func exitCode(err error) int {
 		return exitRunning
 	}
 	return verbs.ExitCode(err)
+}
+
+// tell writes an error: a line for people, or for who asked for JSON an object as it goes over the socket.
+func tell(out io.Writer, cmd *cobra.Command, err error) {
+	if asked := cmd.Flags().Lookup(jsonFlag); asked == nil || asked.Value.String() != "true" {
+		fmt.Fprintln(out, "spawnd:", err)
+		return
+	}
+	var refusal *verbs.Error
+	if !errors.As(err, &refusal) {
+		refusal = verbs.Errorf(verbs.CodeInternal, "%s", err)
+	}
+	_ = printJSON(out, struct {
+		Error *verbs.Error `json:"error"`
+	}{refusal}) // there is no other way left to say anything
 }
