@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -163,15 +164,38 @@ func (r *running) median() time.Duration {
 	return took[50]
 }
 
+// awaitSilence returns when no connection is at work. An answer is read before its connection is silent.
+func (r *running) awaitSilence() {
+	r.Helper()
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	deadline := time.After(10 * time.Second)
+	for {
+		r.s.mu.Lock()
+		atWork := slices.ContainsFunc(slices.Collect(maps.Values(r.s.mu.conns)), time.Time.IsZero)
+		r.s.mu.Unlock()
+		if !atWork {
+			return
+		}
+		select {
+		case <-deadline:
+			r.Fatal("a connection stays at work")
+		case <-look.C:
+		}
+	}
+}
+
 func TestTheLongestSilentConnectionMakesRoom(t *testing.T) {
 	r := run(t, nil)
 	var silent []*peer
 	for range connectionsMax {
 		p := r.dial()
 		p.ask(`{"id":1,"verb":"pane.list"}`) // it is admitted
+		r.awaitSilence()
 		silent = append(silent, p)
 	}
 	silent[0].ask(`{"id":1,"verb":"pane.list"}`) // now the second is the longest silent
+	r.awaitSilence()
 	if got := r.dial().ask(`{"id":1,"verb":"pane.list"}`); !strings.HasPrefix(got, `{"id":1,"ok"`) {
 		t.Fatal(got)
 	}
