@@ -68,13 +68,14 @@ var floor = map[string][]string{
 
 // soleImporters names the one folder in which a library lives.
 var soleImporters = map[string]string{
-	"github.com/pion/":               "internal/supervisor/rtc",
-	"github.com/coder/websocket":     "internal/supervisor/signaling",
-	"github.com/creack/pty":          "internal/sessiond/pty",
-	"github.com/go-json-experiment/": "internal/strictjson",
-	"golang.org/x/crypto/chacha20":   "internal/sessiond/secret",
-	"github.com/godbus/":             "internal/supervisor/fleet",
-	"github.com/spf13/cobra":         "cmd/spawnd",
+	"github.com/pion/":                "internal/supervisor/rtc",
+	"github.com/coder/websocket":      "internal/supervisor/signaling",
+	"github.com/creack/pty":           "internal/sessiond/pty",
+	"github.com/go-json-experiment/":  "internal/strictjson",
+	"golang.org/x/crypto/chacha20":    "internal/sessiond/secret",
+	"github.com/godbus/":              "internal/supervisor/fleet",
+	"github.com/spf13/cobra":          "cmd/spawnd",
+	"github.com/modelcontextprotocol": "cmd/spawnd",
 }
 
 // banned calls, with what to use instead. Those for strict reading bind what reads strangers' bytes, so not

@@ -45,11 +45,18 @@ func tell(out io.Writer, cmd *cobra.Command, err error) {
 		fmt.Fprintln(out, "spawnd:", err)
 		return
 	}
-	var refusal *verbs.Error
-	if !errors.As(err, &refusal) {
-		refusal = verbs.Errorf(verbs.CodeInternal, "%s", err)
+	_ = printJSON(out, errorObject(err)) // there is no other way left to say anything
+}
+
+// refusal is an error as scripts see it.
+type refusal struct {
+	Error *verbs.Error `json:"error"`
+}
+
+func errorObject(err error) refusal {
+	var e *verbs.Error
+	if !errors.As(err, &e) {
+		e = verbs.Errorf(verbs.CodeInternal, "%s", err)
 	}
-	_ = printJSON(out, struct {
-		Error *verbs.Error `json:"error"`
-	}{refusal}) // there is no other way left to say anything
+	return refusal{e}
 }

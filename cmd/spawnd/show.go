@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -39,18 +38,9 @@ func show(out io.Writer, v verbs.Verb, result any) error {
 	return table.Flush()
 }
 
-// value is a member of a result, as JSON.
-type value []byte
-
-// UnmarshalJSON keeps the value, whose bytes the decoder reuses.
-func (v *value) UnmarshalJSON(src []byte) error {
-	*v = slices.Clone(src)
-	return nil
-}
-
 // showRecord writes a line for each member, those of records among them, and then the lists of records.
-func showRecord(out *tabwriter.Writer, s shape.Struct, src value) error {
-	var members map[string]value
+func showRecord(out *tabwriter.Writer, s shape.Struct, src verbs.Raw) error {
+	var members map[string]verbs.Raw
 	if err := strictjson.Unmarshal(src, &members); err != nil {
 		return err
 	}
@@ -79,8 +69,8 @@ func showRecord(out *tabwriter.Writer, s shape.Struct, src value) error {
 	return nil
 }
 
-func showTable(out io.Writer, s shape.Struct, src value) error {
-	var rows []map[string]value
+func showTable(out io.Writer, s shape.Struct, src verbs.Raw) error {
+	var rows []map[string]verbs.Raw
 	if err := strictjson.Unmarshal(src, &rows); err != nil {
 		return err
 	}
@@ -104,7 +94,7 @@ func showTable(out io.Writer, s shape.Struct, src value) error {
 func heading(m shape.Member) string { return strings.ToUpper(strings.ReplaceAll(m.Name, "_", " ")) }
 
 // cell is one value for a person: texts without quotation marks, lists with commas, nothing as a dash.
-func cell(v value) string {
+func cell(v verbs.Raw) string {
 	var text string
 	var list []string
 	switch {

@@ -17,7 +17,6 @@ package verbs
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"spawn/internal/strictjson"
@@ -50,8 +49,8 @@ type Verb struct {
 	Example any          // parameters as a reader may write them; On is what they name
 
 	zero  func() any // a pointer to an empty result
-	check func(params unread) error
-	run   func(ctx context.Context, a *ask, params unread) (any, error)
+	check func(params Raw) error
+	run   func(ctx context.Context, a *ask, params Raw) (any, error)
 }
 
 // Also is a further right that a verb needs, and when.
@@ -74,6 +73,11 @@ func Lookup(name string) (Verb, bool) {
 
 // NewResult returns a pointer to an empty result of the verb, to decode an answer into.
 func (v Verb) NewResult() any { return v.zero() }
+
+// ReadsOnly reports whether the verb changes nothing, whoever calls it.
+func (v Verb) ReadsOnly() bool {
+	return !slices.ContainsFunc(v.rights(), func(r Right) bool { return r != RightRead })
+}
 
 // May reports whether the verb declares the code, or every verb has it.
 func (v Verb) May(code Code) bool {
@@ -146,14 +150,14 @@ func (r row[P, R]) verb() Verb {
 		Errors: r.Errors, Stream: r.Stream, Example: r.Example,
 		zero: func() any { return new(R) },
 	}
-	v.check = func(src unread) error {
+	v.check = func(src Raw) error {
 		_, err := decode[P](v.Params, src)
 		return err
 	}
 	for _, a := range r.Also {
 		v.Also = append(v.Also, Also{a.Right, a.When})
 	}
-	v.run = func(ctx context.Context, a *ask, src unread) (any, error) {
+	v.run = func(ctx context.Context, a *ask, src Raw) (any, error) {
 		p, err := decode[P](v.Params, src)
 		if err != nil {
 			return nil, err
@@ -184,10 +188,10 @@ func (r row[P, R]) authorize(a *ask, p P) error {
 }
 
 // decode reads parameters, which may be left out as a whole when none is needed.
-func decode[P params](s shape.Struct, src unread) (P, error) {
+func decode[P params](s shape.Struct, src Raw) (P, error) {
 	var p P
 	if src == nil {
-		src = unread("{}")
+		src = Raw("{}")
 	}
 	if err := s.Decode(src, &p); err != nil {
 		return p, invalid(err)
@@ -204,7 +208,7 @@ func decode[P params](s shape.Struct, src unread) (P, error) {
 func (v Verb) CheckParams(params any) error {
 	src, err := strictjson.Marshal(params)
 	if err != nil {
-		return fmt.Errorf("encode parameters of %s: %w", v.Name, err)
+		return invalid(err) // somebody else encoded them, and not in our one way
 	}
 	return v.check(src)
 }

@@ -219,3 +219,16 @@ func TestTokensStayWhereTheyAre(t *testing.T) {
 		t.Errorf("log: %s", r.log)
 	}
 }
+
+// Whoever asks in another's name, as the tools do, passes on parameters that somebody else encoded.
+func TestParametersThatOthersEncodedAreHeldToTheSameRules(t *testing.T) {
+	v, _ := Lookup(PaneClose)
+	if err := v.CheckParams(Raw(` {"pane" : "p0"} `)); err != nil {
+		t.Error(err)
+	}
+	for _, src := range []string{``, `{"pane":"p0","pane":"p1"}`, `{"pane":"p0"} x`, `{"pane":"p0"`, `null`, "{\"pane\":\"p0\xff\"}"} {
+		if err := v.CheckParams(Raw(src)); ExitCode(err) != 2 {
+			t.Errorf("%q: %v", src, err)
+		}
+	}
+}

@@ -48,9 +48,9 @@ func (v Verb) ExampleRequest() string {
 	return strings.TrimSuffix(string(line), "\n")
 }
 
-func (v Verb) exampleMembers() map[string]unread {
+func (v Verb) exampleMembers() map[string]Raw {
 	src, err := strictjson.Marshal(v.Example)
-	var members map[string]unread
+	var members map[string]Raw
 	if err == nil {
 		err = strictjson.Unmarshal(src, &members)
 	}
@@ -61,7 +61,7 @@ func (v Verb) exampleMembers() map[string]unread {
 }
 
 // words is a list of texts as what follows -- on a command line.
-func words(src unread) string {
+func words(src Raw) string {
 	var list []string
 	if err := strictjson.Unmarshal(src, &list); err != nil {
 		panic(fmt.Sprintf("verbs: internal error: %v", err))
@@ -74,7 +74,7 @@ func words(src unread) string {
 }
 
 // plain is a text without its quotation marks, and any other value as JSON.
-func plain(src unread) string {
+func plain(src Raw) string {
 	var text string
 	if strictjson.Unmarshal(src, &text) != nil {
 		return string(src)
