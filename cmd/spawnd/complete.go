@@ -17,8 +17,10 @@ const completeTimeout = 2 * time.Second
 
 // completers find the ids of a form, from the running spawnd.
 var completers = map[string]func(context.Context, *cobra.Command) []cobra.Completion{
-	"pane":   completePanes,
-	"viewer": completeViewers,
+	"pane":    completePanes,
+	"window":  completeWindows,
+	"session": completeSessions,
+	"viewer":  completeViewers,
 }
 
 // complete tells the shell what the flag can be.
@@ -71,6 +73,30 @@ func completePanes(ctx context.Context, _ *cobra.Command) []cobra.Completion {
 			what = p.Title
 		}
 		found = append(found, cobra.CompletionWithDesc(p.ID, escaped(what)))
+	}
+	return found
+}
+
+func completeWindows(ctx context.Context, _ *cobra.Command) []cobra.Completion {
+	var result verbs.WindowListResult
+	if call(ctx, verbs.WindowList, verbs.WindowListParams{}, &result) != nil {
+		return nil
+	}
+	var found []cobra.Completion
+	for _, w := range result.Windows {
+		found = append(found, cobra.CompletionWithDesc(w.Window, escaped(w.Name)))
+	}
+	return found
+}
+
+func completeSessions(ctx context.Context, _ *cobra.Command) []cobra.Completion {
+	var result verbs.SessionListResult
+	if call(ctx, verbs.SessionList, verbs.Empty{}, &result) != nil {
+		return nil
+	}
+	var found []cobra.Completion
+	for _, s := range result.Sessions {
+		found = append(found, cobra.CompletionWithDesc(s.Session, escaped(s.Name)))
 	}
 	return found
 }

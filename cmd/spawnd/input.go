@@ -51,6 +51,12 @@ func (in *input) declareMember(m shape.Member) {
 	case m.Kind == shape.Flag:
 		value := flags.Bool(name, false, usage(m))
 		in.values[m.Name] = func() (any, error) { return *value, nil }
+	case m.Kind == shape.List && m.Elem == shape.Text:
+		value := flags.StringArray(name, nil, usage(m)+"; once for each")
+		in.values[m.Name] = func() (any, error) { return *value, nil }
+	case m.Kind == shape.Record || m.Kind == shape.List && m.Elem == shape.Record:
+		value := flags.String(name, "", usage(m)+"; as JSON")
+		in.values[m.Name] = func() (any, error) { return verbs.Raw(*value), nil }
 	default:
 		panic(fmt.Sprintf("spawnd: internal error: no flag can be %s", m.Name))
 	}

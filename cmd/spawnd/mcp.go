@@ -48,7 +48,7 @@ const mcpLineBytesMax = 2 * verbs.LineBytesMax
 func toolServer(socket dial.Socket) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "spawn", Title: "spawn terminals", Version: version.Version}, nil)
 	for _, v := range verbs.Table() {
-		if !v.Stream {
+		if !v.Stream && !v.Lines {
 			s.AddTool(tool(v), caller(socket, v))
 		}
 	}
@@ -57,7 +57,7 @@ func toolServer(socket dial.Socket) *mcp.Server {
 
 // tool describes the verb. What only reads says so; what may end or overwrite something is destructive.
 func tool(v verbs.Verb) *mcp.Tool {
-	destructive := v.Right == verbs.RightAdmin || v.Right == verbs.RightWrite
+	destructive := v.Right == verbs.RightAdmin || v.Right == verbs.RightWrite || v.Own
 	closed := false
 	return &mcp.Tool{
 		Name:         strings.ReplaceAll(v.Name, ".", "_"),

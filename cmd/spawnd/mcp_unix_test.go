@@ -152,10 +152,10 @@ func TestMCPHasAToolForEachVerbThatAnswers(t *testing.T) {
 		tool := tools[name]
 		delete(tools, name)
 		switch {
-		case v.Stream && tool == nil:
-		case v.Stream || tool == nil:
-			t.Errorf("%s: a tool %t, a stream %t", v.Name, tool != nil, v.Stream)
-		case tool.Annotations.ReadOnlyHint != (v.Right == verbs.RightRead), *tool.Annotations.DestructiveHint != (v.Right == verbs.RightAdmin || v.Right == verbs.RightWrite):
+		case (v.Stream || v.Lines) && tool == nil:
+		case v.Stream || v.Lines || tool == nil:
+			t.Errorf("%s: a tool %t, a stream %t", v.Name, tool != nil, v.Stream || v.Lines)
+		case tool.Annotations.ReadOnlyHint != v.ReadsOnly(), *tool.Annotations.DestructiveHint != (v.Own || v.Right == verbs.RightAdmin || v.Right == verbs.RightWrite):
 			t.Errorf("%s needs %s and says %+v", v.Name, v.Right, tool.Annotations)
 		case len(tool.InputSchema.(map[string]any)["properties"].(map[string]any)) != len(v.Params.Members):
 			t.Errorf("%s takes %v", v.Name, tool.InputSchema)

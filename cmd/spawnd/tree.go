@@ -13,10 +13,19 @@ import (
 
 // groups say what the verbs of one first word are about.
 var groups = map[string]string{
-	"pane":   "Terminals, each in its pane",
-	"viewer": "Who is attached to a pane",
-	"pair":   "Let browsers in",
-	"server": "The running spawnd",
+	"pane":     "Terminals, each in its pane",
+	"viewer":   "Who is attached to a pane",
+	"pair":     "Let browsers in",
+	"session":  "Named rows of windows",
+	"window":   "Windows with their splits and floats",
+	"control":  "Who sizes a pane and types into it",
+	"share":    "Links that let others see a pane or a session",
+	"grant":    "Identities and rights of programs",
+	"device":   "Paired browsers",
+	"events":   "What happens",
+	"config":   "The settings",
+	"recovery": "Checkpoints, for what a reboot ends",
+	"server":   "The running spawnd",
 }
 
 // verbCommands are the commands of the table of verbs: pane.new is `pane new`. A verb that streams frames
@@ -26,6 +35,10 @@ func verbCommands() []*cobra.Command {
 	byGroup := map[string]*cobra.Command{}
 	for _, v := range verbs.Table() {
 		if v.Stream {
+			continue
+		}
+		if len(v.Command()) == 1 {
+			all = append(all, verbCommand(v))
 			continue
 		}
 		group := v.Command()[0]
@@ -54,7 +67,8 @@ func groupCommand(name string) *cobra.Command {
 func verbCommand(v verbs.Verb) *cobra.Command {
 	var in input
 	var asJSON bool
-	name := v.Command()[1]
+	words := v.Command()
+	name := words[len(words)-1]
 	cmd := &cobra.Command{
 		Use:     name + " [flags]",
 		Short:   sentence(v.Summary),
@@ -84,6 +98,9 @@ func ask(cmd *cobra.Command, v verbs.Verb, params map[string]any, asJSON bool) e
 		return err
 	}
 	result := v.NewResult()
+	if v.Lines {
+		return follow(cmd, v, params, result)
+	}
 	if err := call(cmd.Context(), v.Name, params, result); err != nil {
 		return err
 	}
@@ -91,6 +108,18 @@ func ask(cmd *cobra.Command, v verbs.Verb, params map[string]any, asJSON bool) e
 		return printJSON(cmd.OutOrStdout(), result)
 	}
 	return show(cmd.OutOrStdout(), v, result)
+}
+
+// follow writes each line as it comes: they are for programs, with --json or without.
+func follow(cmd *cobra.Command, v verbs.Verb, params map[string]any, result any) error {
+	socket, err := controlSocket()
+	if err != nil {
+		return err
+	}
+	return socket.Follow(cmd.Context(), v.Name, params, result, func(line []byte) error {
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", line)
+		return err
+	})
 }
 
 // long is the help beyond the summary: rights and errors, which scripts have to reckon with.

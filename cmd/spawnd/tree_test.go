@@ -28,7 +28,7 @@ func TestEveryVerbIsACommandWithAllItsFlags(t *testing.T) {
 				t.Errorf("%s has no flag for %s, or one without its help", v.Name, m.Name)
 			}
 		}
-		if groups[v.Command()[0]] == "" {
+		if len(v.Command()) > 1 && groups[v.Command()[0]] == "" {
 			t.Errorf("nothing says what the commands of %s are about", v.Command()[0])
 		}
 	}

@@ -33,6 +33,41 @@ const (
 	CodeFull     Code = "unavailable.full"
 	CodeStart    Code = "unavailable.start"
 
+	CodeNoSession    Code = "not_found.session"
+	CodeNoWindow     Code = "not_found.window"
+	CodeNoGrant      Code = "not_found.grant"
+	CodeNoDevice     Code = "not_found.device"
+	CodeNoKey        Code = "not_found.key"
+	CodeNoCheck      Code = "not_found.check"
+	CodeNoCheckpoint Code = "not_found.checkpoint"
+
+	CodeTag          Code = "invalid.tag"
+	CodeKey          Code = "invalid.key"
+	CodeRegex        Code = "invalid.regex"
+	CodeSetting      Code = "invalid.setting"
+	CodeSubscription Code = "invalid.subscription"
+	CodeCheckpointID Code = "invalid_params.checkpoint"
+	CodeAckOrphans   Code = "invalid_params.ack_orphans"
+
+	CodeLayer        Code = "conflict.layer"
+	CodeNoSplit      Code = "conflict.no_split"
+	CodeNotAtPrompt  Code = "conflict.not_at_prompt"
+	CodeRecoveryBusy Code = "conflict.recovery_busy"
+	CodeNotEmpty     Code = "conflict.not_empty"
+	CodeNotArchive   Code = "conflict.not_archive"
+	CodeCorrupt      Code = "conflict.checkpoint_corrupt"
+	CodeExpired      Code = "conflict.checkpoint_expired"
+
+	CodeNoHistory        Code = "unavailable.history"
+	CodeNoMarks          Code = "unavailable.marks"
+	CodeSettingsFile     Code = "unavailable.settings"
+	CodeSpawn            Code = "unavailable.spawn"
+	CodeRecoveryDisabled Code = "unavailable.recovery_disabled"
+	CodeRecoveryIO       Code = "unavailable.recovery_io"
+
+	CodeCheckpointFormat Code = "unsupported.checkpoint_format"
+	CodeCheckpointSize   Code = "unsupported.checkpoint_size"
+
 	CodeUnsupported Code = "unsupported.verb"
 	CodeInternal    Code = "internal"
 )
@@ -54,6 +89,20 @@ var codes = slices.Concat(
 		{CodeInvalidName, "the name is too long, or has characters that a name can't have", []string{"param"}, false},
 		{CodeNoPane, "there is no such pane", nil, false},
 		{CodeNoViewer, "there is no such viewer of the pane", nil, false},
+		{CodeNoSession, "there is no such session", nil, false},
+		{CodeNoWindow, "there is no such window", nil, false},
+		{CodeNoGrant, "there is no such grant or link, or none that the caller may know of", nil, false},
+		{CodeNoDevice, "no browser of that id is paired", nil, false},
+		{CodeNoKey, "there is no such setting", nil, false},
+		{CodeNoCheck, "there is no such check", nil, false},
+		{CodeNoCheckpoint, "there is no such checkpoint", nil, false},
+		{CodeTag, "the tag breaks a rule, or is one that spawnd alone sets", []string{"param"}, false},
+		{CodeKey, "there is no key of that name", []string{"param"}, false},
+		{CodeRegex, "the expression is not one of RE2", []string{"param"}, false},
+		{CodeSetting, "the settings have a fault; config.check names it", nil, false},
+		{CodeSubscription, "the cursor or a filter is malformed", nil, false},
+		{CodeCheckpointID, "the id is not that of a checkpoint", []string{"param"}, false},
+		{CodeAckOrphans, "the acknowledgement is missing", []string{"param"}, false},
 		{CodeToken, "the token is not one that this spawnd has issued", nil, true},
 	},
 	deniedCodes(),
@@ -62,12 +111,28 @@ var codes = slices.Concat(
 		{CodeNotController, "another viewer controls the pane", nil, false},
 		{CodeRequested, "another viewer has asked for control", nil, false},
 		{CodeNoRequest, "no request for control is open any more", nil, false},
+		{CodeLayer, "the pane is in the other layer, or is an archive, which keeps its layer", nil, false},
+		{CodeNoSplit, "there is no split of that axis around the pane", nil, false},
+		{CodeNotAtPrompt, "the shell is not at its prompt", nil, false},
+		{CodeRecoveryBusy, "a checkpoint is being written", nil, false},
+		{CodeNotEmpty, "there are sessions, windows or panes already", nil, false},
+		{CodeNotArchive, "the pane is no archive", nil, false},
+		{CodeCorrupt, "the checkpoint is damaged, or its generation is there twice", nil, false},
+		{CodeExpired, "the checkpoint has expired, or is from the future", nil, false},
 		{CodeNoDaemon, "no spawnd listens, it is on its way out, or it went away before it answered", nil, true},
 		{CodeBusy, "too many connections are at work", nil, true},
 		{CodeTimeout, "the answer did not come in time", nil, true},
 		{CodeEnded, "the pane's terminal has ended", nil, false},
 		{CodeFull, "there are as many of them as there may be", nil, false},
 		{CodeStart, "the terminal could not be started", nil, false},
+		{CodeNoHistory, "the terminal's log cannot be read", nil, false},
+		{CodeNoMarks, "the shell does not mark its prompts (OSC 133)", nil, false},
+		{CodeSettingsFile, "the settings file cannot be read or written safely", nil, false},
+		{CodeSpawn, "the new execution failed", nil, false},
+		{CodeRecoveryDisabled, "checkpoints are switched off", nil, false},
+		{CodeRecoveryIO, "the store is unsafe, or could not be read or written durably", nil, false},
+		{CodeCheckpointFormat, "the checkpoint is of a version that this spawnd does not know", nil, false},
+		{CodeCheckpointSize, "the checkpoint is larger than may be", nil, false},
 		{CodeUnsupported, "this spawnd does not know the verb", nil, true},
 		{CodeInternal, "the request failed; the log of spawnd says why", nil, true},
 	},
@@ -95,7 +160,7 @@ func (c Code) spec() (CodeSpec, bool) {
 
 // exits are the exit codes by class of error.
 var exits = map[string]int{
-	"invalid": 2, "not_found": 3, "denied": 4, "conflict": 5, "unavailable": 6, "unsupported": 10,
+	"invalid": 2, "invalid_params": 2, "not_found": 3, "denied": 4, "conflict": 5, "unavailable": 6, "unsupported": 10,
 }
 
 // Exit is the exit code of the code's class: 1 for one that has none.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"time"
 
 	"spawn/internal/strictjson"
@@ -20,7 +21,8 @@ type conn struct {
 	s      *server
 	u      *net.UnixConn
 	r      *bufio.Reader
-	stream *stream // nil until a streaming verb has been done
+	stream *stream                            // nil until a streaming verb has been done
+	next   func(context.Context) (Raw, error) // likewise of a verb of lines
 }
 
 func newConn(s *server, u *net.UnixConn) *conn {
@@ -37,8 +39,12 @@ func (c *conn) serve() {
 		if err != nil || !c.serveLine(line) {
 			return
 		}
-		if c.stream != nil {
+		switch {
+		case c.stream != nil:
 			c.stream.serve()
+			return
+		case c.next != nil:
+			c.follow()
 			return
 		}
 	}
@@ -81,9 +87,7 @@ func (c *conn) run(r request) (any, error) {
 	if err != nil {
 		return nil, Errorf(CodeToken, "the token is not one that this spawnd has issued")
 	}
-	ctx, cancel := context.WithTimeout(c.s.ctx, runTimeout)
-	defer cancel()
-	return v.run(ctx, &ask{c.s.o.Server, c, caller}, r.Params)
+	return v.run(context.WithValue(c.s.ctx, callerKey{}, caller), &ask{c.s.o.Server, c, caller}, r.Params)
 }
 
 // declared finds the caller's words for an error, and logs what is a mistake of ours: a code or data that
@@ -128,4 +132,30 @@ func (c *conn) encode(id int64, result any, err error) ([]byte, error) {
 	}
 	line, err := strictjson.Marshal(a)
 	return append(line, '\n'), err
+}
+
+// follow writes a line for each thing that comes next, until there is nothing more or the peer goes. The
+// peer says nothing any more; whatever it sends ends the connection.
+func (c *conn) follow() {
+	if c.u.SetReadDeadline(time.Time{}) != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(c.s.ctx)
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		defer cancel()
+		_, _ = c.r.ReadByte()
+	}()
+	for {
+		line, err := c.next(ctx)
+		if err != nil || c.u.SetWriteDeadline(time.Now().Add(answerTimeout)) != nil {
+			break
+		}
+		if _, err := c.u.Write(append(slices.Clone(line), '\n')); err != nil {
+			break
+		}
+	}
+	_ = c.u.Close() // the reader ends
+	<-gone
 }

@@ -18,6 +18,7 @@ package verbs
 import (
 	"context"
 	"slices"
+	"time"
 
 	"spawn/internal/strictjson"
 	"spawn/internal/supervisor/verbs/shape"
@@ -46,8 +47,11 @@ type Verb struct {
 	Result  shape.Struct // what it gives
 	Errors  []Code       // that it may give beside those of every verb
 	Stream  bool         // frames follow the result
+	Lines   bool         // lines of JSON follow the result, until either side closes
+	Own     bool         // the Authority decides by what is asked; Right is zero
 	Example any          // parameters as a reader may write them; On is what they name
 
+	long  func(params Raw) time.Duration
 	zero  func() any // a pointer to an empty result
 	check func(params Raw) error
 	run   func(ctx context.Context, a *ask, params Raw) (any, error)
@@ -76,7 +80,7 @@ func (v Verb) NewResult() any { return v.zero() }
 
 // ReadsOnly reports whether the verb changes nothing, whoever calls it.
 func (v Verb) ReadsOnly() bool {
-	return !slices.ContainsFunc(v.rights(), func(r Right) bool { return r != RightRead })
+	return !v.Own && !slices.ContainsFunc(v.rights(), func(r Right) bool { return r != RightRead })
 }
 
 // May reports whether the verb declares the code, or every verb has it.
@@ -86,7 +90,10 @@ func (v Verb) May(code Code) bool {
 }
 
 func (v Verb) rights() []Right {
-	all := []Right{v.Right}
+	var all []Right
+	if !v.Own {
+		all = append(all, v.Right)
+	}
 	for _, a := range v.Also {
 		all = append(all, a.Right)
 	}
@@ -112,8 +119,11 @@ type row[P params, R any] struct {
 	Also          []also[P]
 	Errors        []Code
 	Stream        bool
-	Example       P
-	Do            func(context.Context, *ask, P) (R, error)
+	Lines, Own    bool
+	// Within is how long the verb may run by its parameters; nil is runTimeout.
+	Within  func(P) time.Duration
+	Example P
+	Do      func(context.Context, *ask, P) (R, error)
 }
 
 // also is a further right, needed when holds says so; nil is always.
@@ -147,7 +157,7 @@ func (r row[P, R]) verb() Verb {
 	var result R
 	v := Verb{
 		Name: r.Name, Summary: r.Summary, Right: r.Right, On: r.Example.on(), Each: r.Each, Params: shape.Of(p), Result: shape.Of(result),
-		Errors: r.Errors, Stream: r.Stream, Example: r.Example,
+		Errors: r.Errors, Stream: r.Stream, Lines: r.Lines, Own: r.Own, Example: r.Example,
 		zero: func() any { return new(R) },
 	}
 	v.check = func(src Raw) error {
@@ -157,6 +167,12 @@ func (r row[P, R]) verb() Verb {
 	for _, a := range r.Also {
 		v.Also = append(v.Also, Also{a.Right, a.When})
 	}
+	v.long = func(src Raw) time.Duration {
+		if p, err := decode[P](v.Params, src); err == nil {
+			return r.within(p)
+		}
+		return runTimeout
+	}
 	v.run = func(ctx context.Context, a *ask, src Raw) (any, error) {
 		p, err := decode[P](v.Params, src)
 		if err != nil {
@@ -165,13 +181,22 @@ func (r row[P, R]) verb() Verb {
 		if err := r.authorize(a, p); err != nil {
 			return nil, err
 		}
+		ctx, cancel := context.WithTimeout(ctx, r.within(p))
+		defer cancel()
 		return r.Do(ctx, a, p)
 	}
 	return v
 }
 
+func (r row[P, R]) within(p P) time.Duration {
+	if r.Within == nil {
+		return runTimeout
+	}
+	return r.Within(p)
+}
+
 func (r row[P, R]) authorize(a *ask, p P) error {
-	if !r.Each {
+	if !r.Each && !r.Own {
 		if err := a.check(r.Right, p.on()); err != nil {
 			return err
 		}
@@ -202,6 +227,15 @@ func decode[P params](s shape.Struct, src Raw) (P, error) {
 		}
 	}
 	return p, nil
+}
+
+// Long is how long the verb may run with the parameters, beside what it takes to ask for it.
+func (v Verb) Long(params any) time.Duration {
+	src, err := strictjson.Marshal(params)
+	if err != nil {
+		return runTimeout
+	}
+	return v.long(src)
 }
 
 // CheckParams holds parameters to the same rules as spawnd does, so that a mistake is told without one.

@@ -94,6 +94,9 @@ func quoted(text string) string {
 
 // Needs says which rights the verb needs, for people.
 func (v Verb) Needs() string {
+	if v.Own {
+		return "the rights that it gives away or takes"
+	}
 	if v.Each {
 		return fmt.Sprintf("`%s` on each element; the others are left out", v.Right)
 	}

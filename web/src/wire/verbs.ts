@@ -175,6 +175,34 @@ export interface VerbErrors {
   'not_found.pane': Record<string, never>;
   /** there is no such viewer of the pane */
   'not_found.viewer': Record<string, never>;
+  /** there is no such session */
+  'not_found.session': Record<string, never>;
+  /** there is no such window */
+  'not_found.window': Record<string, never>;
+  /** there is no such grant or link, or none that the caller may know of */
+  'not_found.grant': Record<string, never>;
+  /** no browser of that id is paired */
+  'not_found.device': Record<string, never>;
+  /** there is no such setting */
+  'not_found.key': Record<string, never>;
+  /** there is no such check */
+  'not_found.check': Record<string, never>;
+  /** there is no such checkpoint */
+  'not_found.checkpoint': Record<string, never>;
+  /** the tag breaks a rule, or is one that spawnd alone sets */
+  'invalid.tag': { param: string };
+  /** there is no key of that name */
+  'invalid.key': { param: string };
+  /** the expression is not one of RE2 */
+  'invalid.regex': { param: string };
+  /** the settings have a fault; config.check names it */
+  'invalid.setting': Record<string, never>;
+  /** the cursor or a filter is malformed */
+  'invalid.subscription': Record<string, never>;
+  /** the id is not that of a checkpoint */
+  'invalid_params.checkpoint': { param: string };
+  /** the acknowledgement is missing */
+  'invalid_params.ack_orphans': { param: string };
   /** the token is not one that this spawnd has issued */
   'denied.token': Record<string, never>;
   /** the caller has no right to read there */
@@ -193,6 +221,22 @@ export interface VerbErrors {
   'conflict.requested': Record<string, never>;
   /** no request for control is open any more */
   'conflict.no_request': Record<string, never>;
+  /** the pane is in the other layer, or is an archive, which keeps its layer */
+  'conflict.layer': Record<string, never>;
+  /** there is no split of that axis around the pane */
+  'conflict.no_split': Record<string, never>;
+  /** the shell is not at its prompt */
+  'conflict.not_at_prompt': Record<string, never>;
+  /** a checkpoint is being written */
+  'conflict.recovery_busy': Record<string, never>;
+  /** there are sessions, windows or panes already */
+  'conflict.not_empty': Record<string, never>;
+  /** the pane is no archive */
+  'conflict.not_archive': Record<string, never>;
+  /** the checkpoint is damaged, or its generation is there twice */
+  'conflict.checkpoint_corrupt': Record<string, never>;
+  /** the checkpoint has expired, or is from the future */
+  'conflict.checkpoint_expired': Record<string, never>;
   /** no spawnd listens, it is on its way out, or it went away before it answered */
   'unavailable.daemon': Record<string, never>;
   /** too many connections are at work */
@@ -205,6 +249,22 @@ export interface VerbErrors {
   'unavailable.full': Record<string, never>;
   /** the terminal could not be started */
   'unavailable.start': Record<string, never>;
+  /** the terminal's log cannot be read */
+  'unavailable.history': Record<string, never>;
+  /** the shell does not mark its prompts (OSC 133) */
+  'unavailable.marks': Record<string, never>;
+  /** the settings file cannot be read or written safely */
+  'unavailable.settings': Record<string, never>;
+  /** the new execution failed */
+  'unavailable.spawn': Record<string, never>;
+  /** checkpoints are switched off */
+  'unavailable.recovery_disabled': Record<string, never>;
+  /** the store is unsafe, or could not be read or written durably */
+  'unavailable.recovery_io': Record<string, never>;
+  /** the checkpoint is of a version that this spawnd does not know */
+  'unsupported.checkpoint_format': Record<string, never>;
+  /** the checkpoint is larger than may be */
+  'unsupported.checkpoint_size': Record<string, never>;
   /** this spawnd does not know the verb */
   'unsupported.verb': Record<string, never>;
   /** the request failed; the log of spawnd says why */

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"sync"
@@ -18,9 +19,9 @@ import (
 	"spawn/internal/supervisor/verbs"
 )
 
-// callTimeout bounds connecting, and everything from then to the answer, unless ctx ends earlier.
-// The longest verb may run half a minute.
-const callTimeout = 40 * time.Second
+// callTimeout bounds connecting, and everything from then to the answer beside what the verb itself may
+// take, unless ctx ends earlier.
+const callTimeout = 10 * time.Second
 
 // Socket is where a spawnd listens.
 type Socket struct {
@@ -41,6 +42,36 @@ func (s Socket) Call(ctx context.Context, verb string, params, result any) error
 	defer u.Close()
 	defer context.AfterFunc(ctx, func() { _ = u.Close() })()
 	return s.ask(ctx, u, bufio.NewReader(u), verb, params, result)
+}
+
+// Follow asks for a verb of lines, reads its result, and hands over each line until spawnd ends them, each
+// returns an error, or ctx ends.
+func (s Socket) Follow(ctx context.Context, verb string, params, result any, each func(line []byte) error) error {
+	u, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer u.Close()
+	defer context.AfterFunc(ctx, func() { _ = u.Close() })()
+	r := bufio.NewReader(u)
+	if err := s.ask(ctx, u, r, verb, params, result); err != nil {
+		return err
+	}
+	if err := u.SetDeadline(time.Time{}); err != nil {
+		return lost(ctx, verb, err)
+	}
+	for {
+		line, err := verbs.ReadLine(r, verbs.AnswerBytesMax)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return lost(ctx, verb, err)
+		}
+		if err := each(line); err != nil {
+			return err
+		}
+	}
 }
 
 // Stream attaches to a pane. The caller closes the stream.
@@ -97,7 +128,7 @@ func (s Socket) ask(ctx context.Context, u *net.UnixConn, r *bufio.Reader, verb 
 	if err != nil {
 		return err
 	}
-	if err := u.SetDeadline(time.Now().Add(callTimeout)); err != nil {
+	if err := u.SetDeadline(time.Now().Add(callTimeout + beyond(verb, params))); err != nil {
 		return lost(ctx, verb, err)
 	}
 	if _, err := u.Write(line); err != nil {
@@ -108,6 +139,15 @@ func (s Socket) ask(ctx context.Context, u *net.UnixConn, r *bufio.Reader, verb 
 		return lost(ctx, verb, err)
 	}
 	return verbs.DecodeAnswer(back, id, result)
+}
+
+// beyond is how much longer than any other verb this one may run.
+func beyond(verb string, params any) time.Duration {
+	v, ok := verbs.Lookup(verb)
+	if !ok {
+		return 0
+	}
+	return v.Long(params)
 }
 
 // lost is the error of a connection that broke before the answer came.

@@ -62,6 +62,9 @@ func (w *mdWriter) verb(v verbs.Verb) {
 	if v.Stream {
 		w.line("\nAfter the answer the connection carries the frames of [protocol.md](protocol.md), and no more lines.")
 	}
+	if v.Lines {
+		w.line("\nAfter the answer each line is a JSON object, until either side closes the connection.")
+	}
 	w.members("parameter", v.Params)
 	w.members("result", v.Result)
 	if len(v.Errors) > 0 {
@@ -119,6 +122,7 @@ func (w *mdWriter) rows(prefix string, s shape.Struct) {
 func mdType(m shape.Member) string {
 	names := map[shape.Kind]string{
 		shape.Text: "text", shape.Whole: "number", shape.Decimal: "text of digits", shape.Flag: "true or false", shape.Record: "object",
+		shape.Any: "any value",
 	}
 	text := names[m.Kind]
 	if m.Kind == shape.List {

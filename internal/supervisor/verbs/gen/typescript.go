@@ -50,6 +50,9 @@ func (w *tsWriter) collect(s shape.Struct) {
 	}
 }
 
+// tsLineMax is where the page's formatter breaks lines.
+const tsLineMax = 100
+
 func (w *tsWriter) declare(s shape.Struct) {
 	w.line("")
 	w.line("export interface %s {", s.Name)
@@ -59,7 +62,11 @@ func (w *tsWriter) declare(s shape.Struct) {
 		if m.Optional {
 			optional = "?"
 		}
-		w.line("  %s%s: %s;", m.Name, optional, tsMember(m))
+		line := fmt.Sprintf("  %s%s: %s;", m.Name, optional, tsMember(m))
+		if len(line) > tsLineMax {
+			line = fmt.Sprintf("  %s%s:\n    | %s;", m.Name, optional, strings.ReplaceAll(tsMember(m), " | ", "\n    | "))
+		}
+		w.line("%s", line)
 	}
 	w.line("}")
 }
@@ -86,6 +93,8 @@ func tsKind(k shape.Kind, of *shape.Struct) string {
 		return "boolean"
 	case shape.Record:
 		return tsStruct(*of)
+	case shape.Any:
+		return "unknown"
 	}
 	return "string"
 }

@@ -165,5 +165,5 @@ func (m Member) fault(path string) *Fault {
 }
 
 func (k Kind) noun() string {
-	return [...]string{"nothing", "a text", "a whole number", "a text of digits", "true or false", "a list", "an object"}[k]
+	return [...]string{"nothing", "a text", "a whole number", "a text of digits", "true or false", "a list", "an object", "any value"}[k]
 }

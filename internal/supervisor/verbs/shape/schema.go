@@ -4,7 +4,7 @@ package shape
 
 // Schema is the part of JSON Schema (draft 2020-12) that our types need.
 type Schema struct {
-	Type        any                `json:"type"` // a name, or a name and null
+	Type        any                `json:"type,omitzero"` // a name, or a name and null
 	Description string             `json:"description,omitzero"`
 	Properties  map[string]*Schema `json:"properties,omitzero"`
 	Required    []string           `json:"required,omitzero"`
@@ -72,6 +72,8 @@ func kindSchema(k Kind, of *Struct) *Schema {
 		return &Schema{Type: "array"}
 	case Record:
 		return of.Schema()
+	case Any:
+		return &Schema{}
 	case Decimal:
 		return &Schema{Type: "string", Pattern: "^(0|[1-9][0-9]{0,19})$"}
 	}

@@ -31,6 +31,7 @@ const (
 	Flag    Kind = 4
 	List    Kind = 5
 	Record  Kind = 6
+	Any     Kind = 7 // JSON that another room has made; in results alone
 )
 
 // Struct is one type of parameters, results or what they are made of.
@@ -118,6 +119,9 @@ func kindOf(t reflect.Type) Kind {
 	case reflect.Bool:
 		return Flag
 	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return Any
+		}
 		return List
 	case reflect.Struct:
 		return Record

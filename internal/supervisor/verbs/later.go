@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package verbs
+
+import (
+	"context"
+	"slices"
+)
+
+// later are rows whose servers are not joined yet. To serve one: let Server embed its interface, and move
+// its slice to table.
+//
+//	sessions, windows, places   Arrangement
+//	text                        Texts
+//	control                     Steering
+//	shares, grants, devices     Sharing
+//	events                      Happenings
+//	config, doctor              Settings
+//	recovery, shutdown          Checkpoints
+var later = slices.Concat(sessionVerbs, windowVerbs, placeVerbs, textVerbs, steerVerbs, shareVerbs, eventVerbs, settingVerbs, recoveryVerbs)
+
+// via does a verb by one method of what the server is.
+func via[S any, P params, R any](do func(S, context.Context, P) (R, error)) func(context.Context, *ask, P) (R, error) {
+	return func(ctx context.Context, a *ask, p P) (R, error) { return do(a.Server.(S), ctx, p) }
+}
+
+// seen leaves out what the caller may not read, as if it were not there.
+func seen[T any](a *ask, all []T, on func(T) Resource) []T {
+	return slices.DeleteFunc(slices.Clone(all), func(t T) bool { return !a.may(RightRead, on(t)) })
+}
+
+func onSession(id string) Resource { return Resource("session:" + id) }
+
+func onWindow(id string) Resource { return Resource("window:" + id) }
+
+func onSessionOrRoot(id string) Resource {
+	if id == "" {
+		return ServerRoot
+	}
+	return onSession(id)
+}
+
+type callerKey struct{}
+
+// CallerOf is who asks, for verbs whose effect depends on it.
+func CallerOf(ctx context.Context) Caller {
+	c, _ := ctx.Value(callerKey{}).(Caller)
+	return c
+}
