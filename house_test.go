@@ -54,6 +54,7 @@ var floor = map[string][]string{
 	"internal/supervisor/page":        {"internal/strictjson", "internal/supervisor/fanout", "internal/sessiond/wire", "internal/supervisor/control"},
 	"internal/supervisor/verbs":       {"internal/strictjson", "internal/sessiond/wire", "internal/supervisor/fanout", "internal/supervisor/control"},
 	"internal/supervisor/verbs/shape": {"internal/strictjson"},
+	"internal/supervisor/verbs/keys":  {},
 	"internal/supervisor/verbs/dial":  {"internal/supervisor/verbs", "internal/sessiond/wire"},
 	"internal/supervisor/localattach": {"internal/sessiond/wire", "internal/supervisor/verbs"},
 	"internal/supervisor": {
