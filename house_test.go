@@ -44,6 +44,8 @@ var floor = map[string][]string{
 
 	"internal/supervisor/config":      {},
 	"internal/supervisor/loginenv":    {},
+	"internal/supervisor/shellmarks":  {},
+	"internal/supervisor/turns":       {},
 	"internal/supervisor/topology":    {"internal/strictjson", "internal/sessiond/vfs"},
 	"internal/supervisor/control":     {},
 	"internal/supervisor/access":      {"internal/strictjson"},
