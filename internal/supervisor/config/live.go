@@ -32,7 +32,8 @@ type Subscriber interface {
 //	file ─ read ─ check ─ Prepare 1, 2, …, last ─┬─ all ready: activate 1, 2, …, last ─► effective
 //	                                             └─ one failed: discard those before ──► as it was
 type Live struct {
-	file *File
+	file    *File
+	atStart Config // what the file said, which flags may have overruled
 
 	reloading sync.Mutex // one reload at a time; taken before mu
 	mu        struct {
@@ -45,13 +46,20 @@ type Live struct {
 	}
 }
 
-// NewLive starts with settings that were read from the file and may have been overruled by flags.
-func NewLive(file *File, effective Config) *Live {
+// OpenLive reads the file and lets flags overrule what it says; nil is no flags.
+func OpenLive(file *File, flags func(*Config)) (*Live, error) {
 	l := &Live{file: file}
-	l.mu.effective = effective
+	l.mu.seen = file.stamp() // before reading: a change while we read is seen as one
+	read, err := file.Load()
+	if err != nil {
+		return nil, err
+	}
+	l.atStart, l.mu.effective = read, read
+	if flags != nil {
+		flags(&l.mu.effective)
+	}
 	l.mu.outcome = Outcome{OK: true}
-	l.mu.seen = file.stamp()
-	return l
+	return l, nil
 }
 
 // Effective is what is in force. The caller may keep it.
@@ -105,10 +113,8 @@ func (l *Live) Reload(ctx context.Context) (Outcome, error) {
 	defer l.reloading.Unlock()
 	stamp := l.file.stamp() // before reading: a change while we read is seen as another one
 	out, err := l.reload(ctx)
-	if out.OK = err == nil; !out.OK {
-		if !errors.As(err, &out.Problems) {
-			out.Error = err.Error()
-		}
+	if err != nil && !errors.As(err, &out.Problems) {
+		out.Error = err.Error()
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,7 +127,7 @@ func (l *Live) reload(ctx context.Context) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	next, out := merge(l.Effective(), wanted)
+	next, out := l.merge(wanted)
 	if len(out.Changed) == 0 {
 		return out, nil
 	}
@@ -139,20 +145,19 @@ func (l *Live) reload(ctx context.Context) (Outcome, error) {
 	return out, nil
 }
 
-// merge keeps what is read at start alone.
-func merge(now, wanted Config) (Config, Outcome) {
-	next, out := wanted, Outcome{}
+// merge keeps what is read at start alone, and tells which of it the file has changed since.
+func (l *Live) merge(wanted Config) (Config, Outcome) {
+	now, next, out := l.Effective(), wanted, Outcome{OK: true}
 	for _, k := range keys {
-		had := k.Value(now)
-		if reflect.DeepEqual(had, k.Value(wanted)) {
-			continue
-		}
-		if k.Live {
+		switch {
+		case !k.Live:
+			if !reflect.DeepEqual(k.Value(l.atStart), k.Value(wanted)) {
+				out.NeedsRestart = append(out.NeedsRestart, k.Path)
+			}
+			k.assign(&next, k.Value(now))
+		case !reflect.DeepEqual(k.Value(now), k.Value(wanted)):
 			out.Changed = append(out.Changed, k.Path)
-			continue
 		}
-		out.NeedsRestart = append(out.NeedsRestart, k.Path)
-		k.assign(&next, had)
 	}
 	return next, out
 }

@@ -38,12 +38,11 @@ func (p *part) Prepare(_ context.Context, next Config) (activate, discard func()
 
 func live(t *testing.T, src string) *Live {
 	t.Helper()
-	f := newSettings(t, src)
-	c, err := f.Load()
+	l, err := OpenLive(newSettings(t, src), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewLive(f, c)
+	return l
 }
 
 func TestReloadIsAllOrNothing(t *testing.T) {
@@ -130,20 +129,27 @@ func TestPartsAndEffectiveNeverDiffer(t *testing.T) {
 
 func TestStartKeysWaitForTheNextStart(t *testing.T) {
 	f := newSettings(t, `{"serve": {"peer_port": 1}}`)
-	c, err := f.Load()
+	l, err := OpenLive(f, func(c *Config) { c.Serve.Listen = "127.0.0.1:9" })
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Serve.Listen = "127.0.0.1:9" // a flag
-	l := NewLive(f, c)
+	before := l.Effective()
 	l.Subscribe(&part{fail: true})
-	put(t, f.path, `{"serve": {"peer_port": 2}}`)
-	out, err := l.Reload(t.Context())
-	if err != nil || len(out.Changed) != 0 || !slices.Equal(out.NeedsRestart, []string{"serve.listen", "serve.peer_port"}) {
-		t.Fatalf("Reload = %+v, %v", out, err)
+	for port, want := range map[int][]string{1: nil, 2: {"serve.peer_port"}} {
+		put(t, f.path, fmt.Sprintf(`{"serve": {"peer_port": %d}}`, port))
+		out, err := l.Reload(t.Context())
+		if err != nil || len(out.Changed) != 0 || !slices.Equal(out.NeedsRestart, want) {
+			t.Fatalf("Reload = %+v, %v", out, err)
+		}
+		if !reflect.DeepEqual(l.Effective(), before) || before.Serve != (Serve{"127.0.0.1:9", 1}) {
+			t.Fatalf("effective %+v", l.Effective())
+		}
 	}
-	if !reflect.DeepEqual(l.Effective(), c) {
-		t.Fatalf("effective %+v", l.Effective())
+}
+
+func TestAFaultyFileIsNotOpened(t *testing.T) {
+	if l, err := OpenLive(newSettings(t, `{"x": 1}`), nil); l != nil || !errors.As(err, new(Problems)) {
+		t.Fatalf("OpenLive = %v, %v", l, err)
 	}
 }
 
