@@ -56,6 +56,10 @@ var floor = map[string][]string{
 	"internal/supervisor/verbs":       {"internal/strictjson", "internal/sessiond/wire", "internal/supervisor/fanout", "internal/supervisor/control"},
 	"internal/supervisor/verbs/dial":  {"internal/supervisor/verbs", "internal/sessiond/wire"},
 	"internal/supervisor/localattach": {"internal/sessiond/wire", "internal/supervisor/verbs"},
+	"internal/supervisor/doctor": {
+		"internal/strictjson", "internal/sessiond/wire", "internal/sessiond/endpoint", "internal/supervisor/config", "internal/supervisor/fleet",
+		"internal/supervisor/loginenv", "internal/supervisor/loopback",
+	},
 	"internal/supervisor": {
 		"internal/version", "internal/strictjson", "internal/sessiond/wire", "internal/sessiond/endpoint", "internal/sessiond/lifecycle", "internal/supervisor/",
 	},

@@ -74,6 +74,8 @@ type panes struct {
 	saving  sync.Mutex // orders writes of the tree; taken before mu
 	telling sync.Mutex // orders what pages are told; taken before mu
 
+	refused []*fleet.Refusal // workers that were left alone at start
+
 	unlocked sync.Once // the first worker that could not lock its key is logged, the others are alike
 }
 

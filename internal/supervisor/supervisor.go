@@ -64,6 +64,13 @@ type Supervisor struct {
 	control  *verbs.Listener
 	door     *access.Door
 	started  time.Time
+
+	account  loginenv.Account
+	folders  config.Folders
+	folder   *endpoint.Folder // of the workers
+	scoper   fleet.Scoper
+	page     netip.AddrPort // where the page is served
+	examined sync.Mutex     // one look of the doctor at a time
 }
 
 // Open takes the locks, adopts what lives, and opens all ways in. On error nothing stays open.
@@ -84,6 +91,7 @@ func (s *Supervisor) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.account, s.folders = account, folders
 	if err := folders.Create(); err != nil {
 		return err
 	}
@@ -123,12 +131,12 @@ func (s *Supervisor) openPanes(ctx context.Context, folders config.Folders, acco
 	if err := s.lock(folder.Path() + string(os.PathSeparator) + workerLock); err != nil {
 		return err
 	}
-	scoper, err := fleet.DetectScoper(ctx)
-	if err != nil {
+	s.folder = folder
+	if s.scoper, err = fleet.DetectScoper(ctx); err != nil {
 		s.o.Log.Info("workers get no scope of their own", "because", err)
 	}
 	s.panes = &panes{
-		fleet:   fleet.New(fleet.Options{Folder: folder, WorkerPath: s.o.WorkerPath, Scoper: scoper, Log: s.o.Log}),
+		fleet:   fleet.New(fleet.Options{Folder: folder, WorkerPath: s.o.WorkerPath, Scoper: s.scoper, Log: s.o.Log}),
 		store:   topology.NewStore(folders.Topology()),
 		account: account, environ: s.o.Environ, version: s.o.Version, settings: s.settings.Effective, log: s.o.Log,
 		board: page.NewBoard(), dirty: make(chan struct{}, 1),
@@ -162,6 +170,7 @@ func (s *Supervisor) openPages(folders config.Folders) error {
 		return err
 	}
 	at := ln.Addr().(*net.TCPAddr).AddrPort()
+	s.page = at
 	// The channels are on the same loopback address as the page, on a port of their own.
 	peers, err := rtc.Listen(netip.AddrPortFrom(at.Addr(), uint16(s.settings.Effective().Serve.PeerPort)), s.o.Log)
 	if err != nil {
