@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/sessiond/wire"
+	"spawn/internal/supervisor/config"
 	"spawn/internal/supervisor/fleet"
 )
 
@@ -64,6 +66,12 @@ type story func(ctx context.Context, first *fleet.Fleet, folder *endpoint.Folder
 
 // hatch makes a worker folder, lets the story happen in it, and ends and removes whatever is left then.
 func (n Nest) hatch(ctx context.Context, happen story) error {
+	// A folder that is there stays as it is, for the checks of folders to judge.
+	if _, err := os.Lstat(n.Folder); errors.Is(err, fs.ErrNotExist) {
+		if err := config.CreatePrivate(n.Folder); err != nil {
+			return fmt.Errorf("make a folder for it: %w", err)
+		}
+	}
 	n.tidyOld()
 	path, err := os.MkdirTemp(n.Folder, canaryPrefix)
 	if err != nil {
@@ -163,8 +171,16 @@ func hear(ctx context.Context, h *fleet.Handle, text string) error {
 // end ends the canary, whatever became of it, and reaps it: the first fleet is its parent.
 func end(ctx context.Context, keeper, parent *fleet.Fleet, id endpoint.SessionID) error {
 	h, err := keeper.Adopt(ctx, id)
-	if refusal := (*fleet.Refusal)(nil); errors.As(err, &refusal) && refusal.Code == fleet.CodeEnded {
-		return parent.AwaitChildren(ctx)
+	if refusal := (*fleet.Refusal)(nil); errors.As(err, &refusal) {
+		switch refusal.Code {
+		case fleet.CodeEnded:
+			return parent.AwaitChildren(ctx)
+		case fleet.CodeUnstarted: // it had not read its START yet, and was told to end
+			if err := parent.AwaitChildren(ctx); err != nil {
+				return err
+			}
+			return end(ctx, keeper, parent, id) // which removes what it left
+		}
 	}
 	if err != nil {
 		return err

@@ -114,11 +114,20 @@ func TestACanaryThatCannotLiveIsToldAndLeavesNothing(t *testing.T) {
 	})
 	t.Run("no folder", func(t *testing.T) {
 		n := nest(t)
-		n.Folder += "/nonexistent"
-		if err := n.Survive(t.Context()); err == nil {
-			t.Fatal("it survived")
+		n.Folder = "/dev/null/canary"
+		if err := n.Survive(t.Context()); err == nil || !strings.Contains(err.Error(), "folder") {
+			t.Fatalf("error %v", err)
 		}
-		n.Folder = filepath.Dir(n.Folder)
+	})
+	t.Run("no folder yet", func(t *testing.T) {
+		n := nest(t)
+		n.Folder += "/new"
+		if err := n.Survive(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(n.Folder); err != nil { // and it is empty
+			t.Fatal(err)
+		}
 	})
 }
 
