@@ -87,7 +87,7 @@ var symptoms = []symptom{
 	{"ends terminals", "systemd.unit", func(h *house, _ *Env) {
 		h.said = "mixed\n"
 		h.texts["/proc/101/cgroup"] = h.texts["/proc/100/cgroup"]
-	}, Error, "ends 1 terminals"},
+	}, Error, "ends 1 terminal"},
 	{"does not tell", "systemd.unit", func(h *house, _ *Env) { h.saidErr = errBroken }, Warn, "it is broken"},
 
 	{"no systemd", "systemd.linger", func(h *house, _ *Env) { delete(h.files, bootedFolder) }, Info, "no systemd"},
@@ -101,15 +101,18 @@ var symptoms = []symptom{
 
 	{"no spawnd", "worker.scope", func(_ *house, e *Env) { e.Daemon = nil }, Info, "does not run"},
 	{"no terminal", "worker.scope", func(_ *house, e *Env) { e.Daemon.Workers = nil }, Info, "no terminal"},
-	{"with spawnd", "worker.scope", func(h *house, _ *Env) { h.texts["/proc/101/cgroup"] = h.texts["/proc/100/cgroup"] }, Warn, "1 of 1 terminals have no scope of their own, 1 share"},
-	{"another's scope", "worker.scope", func(h *house, _ *Env) { h.texts["/proc/101/cgroup"] = "0::/spawn-worker-b.scope\n" }, Warn, "0 share"},
+	{"with spawnd", "worker.scope", func(h *house, _ *Env) { h.texts["/proc/101/cgroup"] = h.texts["/proc/100/cgroup"] }, Warn, "1 of 1 terminal without a scope of its own, 1 in that of spawnd"},
+	{"another's scope", "worker.scope", func(h *house, _ *Env) { h.texts["/proc/101/cgroup"] = "0::/spawn-worker-b.scope\n" }, Warn, "0 in that of spawnd"},
 	{"no systemd", "worker.scope", func(h *house, _ *Env) {
 		delete(h.files, bootedFolder)
 		h.texts["/proc/101/cgroup"] = h.texts["/proc/100/cgroup"]
-	}, Info, "1 terminals share"},
+	}, Info, "1 terminal in the control group"},
 	{"two hierarchies", "worker.scope", func(h *house, _ *Env) {
 		h.texts["/proc/101/cgroup"] = "2:cpu:/\n1:name=systemd:" + workerGroup + "\n0::/\n"
-	}, OK, "scope of its own"},
+	}, OK, "each in a scope of its own"},
+	{"two hierarchies, the old one unused", "worker.scope", func(h *house, _ *Env) {
+		h.texts["/proc/101/cgroup"] = "2:cpu:/\n1:name=systemd:/\n0::" + workerGroup + "\n"
+	}, OK, "each in a scope of its own"},
 	{"limits without systemd", "worker.scope", func(h *house, e *Env) {
 		delete(h.files, bootedFolder)
 		e.Effective.Terminal.TasksMax = 100
@@ -121,7 +124,7 @@ var symptoms = []symptom{
 	{"no spawnd", "worker.key", func(_ *house, e *Env) { e.Daemon = nil }, OK, "may be locked"},
 
 	{"older", "worker.version", func(_ *house, e *Env) { e.Daemon.Workers[0].Capabilities = nil }, Info, "1 of 1"},
-	{"not locked", "worker.version", func(_ *house, e *Env) { e.Daemon.Workers[0].Capabilities = wire.Capabilities() }, OK, "1 terminals"},
+	{"not locked", "worker.version", func(_ *house, e *Env) { e.Daemon.Workers[0].Capabilities = wire.Capabilities() }, OK, "1 terminal"},
 	{"not known", "worker.version", func(h *house, _ *Env) { h.hatch = errBroken }, Error, "it is broken"},
 	{"refused", "worker.version", func(_ *house, e *Env) {
 		e.Daemon.Workers = append(e.Daemon.Workers, Worker{Session: "b", Refused: "version_skew"})

@@ -3,6 +3,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -21,24 +22,27 @@ func booted(e Env) bool {
 	return err == nil
 }
 
-// groupOf is the control group that systemd keeps a process in, or "" when it cannot be told: of the one
-// hierarchy of version 2, or of systemd's own of version 1.
+// groupOf is the control group that systemd keeps a process in, or "" when it cannot be told: in the
+// hierarchy of version 2, unless everything is at its root there, else in systemd's own of version 1. A
+// kernel may have both, one of them unused.
 func groupOf(e Env, pid int) string {
 	text, err := e.Files.Read(fmt.Sprintf("/proc/%d/cgroup", pid))
 	if err != nil {
 		return ""
 	}
-	group := ""
+	unified, named := "", ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
-		if rest, found := strings.CutPrefix(line, "0::"); found && group == "" {
-			group = rest
-		}
-		if _, rest, found := strings.Cut(line, ":name=systemd:"); found {
-			group = rest
+		if rest, found := strings.CutPrefix(line, "0::"); found {
+			unified = rest
+		} else if _, rest, found := strings.Cut(line, ":name=systemd:"); found {
+			named = rest
 		}
 	}
-	return group
+	if unified == "/" && named != "" {
+		return named
+	}
+	return cmp.Or(unified, named)
 }
 
 var (
@@ -65,13 +69,14 @@ func unit(ctx context.Context, e Env) Finding {
 	}
 	said, err := e.Commands.Run(ctx, "systemctl", args...)
 	if err != nil {
-		return warn("systemctl does not tell the KillMode of %s: %v", name, err)
+		return Finding{Warn, fmt.Sprintf("the KillMode of %s cannot be asked for: %v", name, err),
+			"Let XDG_RUNTIME_DIR of spawnd be the one that the user's manager uses."}
 	}
 	switch mode := strings.TrimSpace(said); {
 	case mode == "process" || mode == "none":
 		return ok("%s has KillMode=%s", name, mode)
 	case sharing(e, group) > 0:
-		return fail("%s has KillMode=%q: a restart ends %d terminals", name, mode, sharing(e, group))
+		return fail("%s has KillMode=%q: a restart ends %s", name, mode, terminals(sharing(e, group)))
 	default:
 		return warn("%s has KillMode=%q: a terminal that gets no scope of its own ends with a restart", name, mode)
 	}
@@ -133,9 +138,9 @@ func scope(_ context.Context, e Env) Finding {
 	case workers == 0:
 		return info("no terminal runs")
 	case scoped == workers:
-		return ok("each of %d terminals has a scope of its own", workers)
+		return ok("%s, each in a scope of its own", terminals(workers))
 	case !booted(e):
-		return info("no systemd: %d terminals share a control group with spawnd", shared)
+		return info("no systemd: %s in the control group of spawnd", terminals(shared))
 	}
-	return warn("%d of %d terminals have no scope of their own, %d share spawnd's", workers-scoped, workers, shared)
+	return warn("%d of %s without a scope of its own, %d in that of spawnd", workers-scoped, terminals(workers), shared)
 }

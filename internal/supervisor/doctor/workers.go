@@ -4,6 +4,7 @@ package doctor
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"spawn/internal/sessiond/wire"
@@ -28,11 +29,11 @@ func key(_ context.Context, e Env) Finding {
 	}
 	switch {
 	case unlocked > 0:
-		return warn("%d of %d terminals could not lock their key in memory", unlocked, workers)
+		return warn("%d of %s could not lock the key in memory", unlocked, terminals(workers))
 	case small:
 		return warn("only %d bytes may be locked in memory", soft)
 	case workers > 0:
-		return ok("%d terminals have their key locked in memory", workers)
+		return ok("%s, the key of each locked in memory", terminals(workers))
 	case err != nil:
 		return info("this system does not tell how much may be locked in memory")
 	}
@@ -65,9 +66,16 @@ func version(ctx context.Context, e Env) Finding {
 	}
 	older := slices.DeleteFunc(slices.Clone(living), func(w Worker) bool { return !lacks(w.Capabilities, newest) })
 	if len(older) > 0 {
-		return info("%d of %d terminals run an older worker and lack what is new, %s first", len(older), len(living), older[0].Session)
+		return info("%d of %s on an older worker, without what is new, %s first", len(older), terminals(len(living)), older[0].Session)
 	}
-	return ok("%d terminals can do all that this build can", len(living))
+	return ok("%s, able to do all that this build can", terminals(len(living)))
+}
+
+func terminals(n int) string {
+	if n == 1 {
+		return "1 terminal"
+	}
+	return fmt.Sprintf("%d terminals", n)
 }
 
 // lacks reports whether a worker can do less than one of this build. That its key is not locked is another
