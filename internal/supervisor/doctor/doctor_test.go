@@ -77,6 +77,7 @@ var symptoms = []symptom{
 
 	{"little room", "space.state", func(h *house, _ *Env) { h.spaces["/s"] = Space{Free: spaceWarn - 1} }, Warn, "127 MiB"},
 	{"no room", "space.state", func(h *house, _ *Env) { h.spaces["/s"] = Space{Free: spaceFail - 1} }, Error, "3 MiB"},
+	{"no room for names", "space.runtime", func(h *house, _ *Env) { h.spaces["/r"] = Space{} }, Error, "0 MiB"},
 	{"no room for logs", "space.workers", func(h *house, _ *Env) { h.spaces["/w"] = Space{} }, Error, "0 MiB"},
 	{"not there", "space.workers", func(h *house, _ *Env) { delete(h.spaces, "/w") }, Info, "not there yet"},
 
