@@ -42,7 +42,8 @@ var floor = map[string][]string{
 		"internal/sessiond/scrollback", "internal/sessiond/failpoint",
 	},
 
-	"internal/supervisor/config":      {},
+	"internal/supervisor/loopback":    {},
+	"internal/supervisor/config":      {"internal/strictjson", "internal/supervisor/loopback"},
 	"internal/supervisor/loginenv":    {},
 	"internal/supervisor/shellmarks":  {},
 	"internal/supervisor/turns":       {},
@@ -52,11 +53,15 @@ var floor = map[string][]string{
 	"internal/supervisor/fleet":       {"internal/sessiond/wire", "internal/sessiond/endpoint", "internal/sessiond/lifecycle"},
 	"internal/supervisor/fanout":      {"internal/sessiond/wire", "internal/supervisor/control"},
 	"internal/supervisor/rtc":         {},
-	"internal/supervisor/signaling":   {"internal/strictjson", "internal/supervisor/access"},
+	"internal/supervisor/signaling":   {"internal/strictjson", "internal/supervisor/access", "internal/supervisor/loopback"},
 	"internal/supervisor/page":        {"internal/strictjson", "internal/supervisor/fanout", "internal/sessiond/wire", "internal/supervisor/control"},
 	"internal/supervisor/verbs":       {"internal/strictjson", "internal/sessiond/wire", "internal/supervisor/fanout", "internal/supervisor/control"},
 	"internal/supervisor/verbs/dial":  {"internal/supervisor/verbs", "internal/sessiond/wire"},
 	"internal/supervisor/localattach": {"internal/sessiond/wire", "internal/supervisor/verbs"},
+	"internal/supervisor/doctor": {
+		"internal/strictjson", "internal/sessiond/wire", "internal/sessiond/endpoint", "internal/supervisor/config", "internal/supervisor/fleet",
+		"internal/supervisor/loginenv", "internal/supervisor/loopback",
+	},
 	"internal/supervisor": {
 		"internal/version", "internal/strictjson", "internal/sessiond/wire", "internal/sessiond/endpoint", "internal/sessiond/lifecycle", "internal/supervisor/",
 	},
@@ -76,6 +81,7 @@ var soleImporters = map[string]string{
 	"golang.org/x/crypto/chacha20":   "internal/sessiond/secret",
 	"github.com/godbus/":             "internal/supervisor/fleet",
 	"github.com/spf13/cobra":         "cmd/spawnd",
+	"github.com/tailscale/hujson":    "internal/supervisor/config",
 }
 
 // banned calls, with what to use instead. Those for strict reading bind what reads strangers' bytes, so not

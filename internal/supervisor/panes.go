@@ -12,6 +12,7 @@ import (
 
 	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/sessiond/wire"
+	"spawn/internal/supervisor/config"
 	"spawn/internal/supervisor/fanout"
 	"spawn/internal/supervisor/fleet"
 	"spawn/internal/supervisor/loginenv"
@@ -32,7 +33,7 @@ var (
 
 // NewPane says how a terminal starts. The zero value is the user's login shell in their home.
 type NewPane struct {
-	Argv       []string // nil: the login shell
+	Argv       []string // nil: what the settings say, else the login shell
 	Cwd        string   // "": the home folder
 	Cols, Rows uint16
 	Name       string
@@ -50,13 +51,14 @@ type Row struct {
 
 // panes is every terminal that spawnd knows, and the tree that arranges them.
 type panes struct {
-	fleet   *fleet.Fleet
-	store   *topology.Store
-	account loginenv.Account
-	environ []string // spawnd's own, from which a shell's is made
-	version string
-	board   *page.Board // what pages see of all this
-	log     *slog.Logger
+	fleet    *fleet.Fleet
+	store    *topology.Store
+	account  loginenv.Account
+	environ  []string // spawnd's own, from which a shell's is made
+	version  string
+	settings func() config.Config // what is in force
+	board    *page.Board          // what pages see of all this
+	log      *slog.Logger
 
 	ctx     context.Context // of every pane's run; ends with close
 	cancel  context.CancelFunc
@@ -71,6 +73,8 @@ type panes struct {
 	}
 	saving  sync.Mutex // orders writes of the tree; taken before mu
 	telling sync.Mutex // orders what pages are told; taken before mu
+
+	refused []*fleet.Refusal // workers that were left alone at start
 
 	unlocked sync.Once // the first worker that could not lock its key is logged, the others are alike
 }
@@ -124,18 +128,23 @@ func (ps *panes) spec(n NewPane, id string) fleet.Spec {
 		Argv: n.Argv, Cwd: n.Cwd, Cols: n.Cols, Rows: n.Rows,
 		Env: loginenv.Environ(ps.environ, ps.account, loginenv.Place{Pane: id, Version: ps.version}),
 	}
+	now := ps.settings()
+	if len(s.Argv) == 0 {
+		s.Argv = now.Shell.Command
+	}
 	if len(s.Argv) == 0 {
 		s.Argv = ps.account.Argv()
 	}
 	s.Cwd = cmp.Or(s.Cwd, ps.account.Home)
-	s.Cols, s.Rows = cmp.Or(s.Cols, 80), cmp.Or(s.Rows, 24)
+	s.Cols, s.Rows = cmp.Or(s.Cols, uint16(now.Terminal.Cols)), cmp.Or(s.Rows, uint16(now.Terminal.Rows))
+	s.Limits = terminalLimits(now.Terminal)
 	return s
 }
 
 // drive gives the pane its run. The caller has made the pane's place in the tree.
 func (ps *panes) drive(id string, worker endpoint.SessionID, h *fleet.Handle) {
 	p := &pane{
-		id: id, worker: worker, fleet: ps.fleet, log: ps.log,
+		id: id, worker: worker, fleet: ps.fleet, log: ps.log, viewersMax: func() int { return int(ps.settings().Viewers.Max) },
 		changed: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	hello := h.Hello()
