@@ -4,6 +4,7 @@ package topology
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -18,7 +19,8 @@ type Renumbered struct{ Previous, Current string }
 // gets a fresh id, every revision starts at 1, names, shares and tags are kept. Floats get fresh places
 // above all that were given out, in the order that they had. A pane without the tag OwnerKey gets it with
 // the value owner. The counters of saved do not matter, nor do the Kept of what is not empty, the order of
-// windows among sessions, or equal Z.
+// windows among sessions, or equal Z. Bounds that saved exceeds are ErrFull and ErrOverflow, everything else
+// that is wrong with it is ErrCorrupt.
 func (t Tree) Restore(saved Tree, owner string) (Tree, Mapping, error) {
 	var ids Mapping
 	n, err := t.change("restore", func(n *Tree) error {
@@ -26,16 +28,20 @@ func (t Tree) Restore(saved Tree, owner string) (Tree, Mapping, error) {
 			return ErrNotEmpty
 		}
 		r := restoring{to: n, owner: owner, sessions: map[string]string{}, windows: map[string]string{}, panes: map[string]string{}}
-		if err := r.run(saved); err != nil {
-			return err
+		err := r.run(saved)
+		if err == nil {
+			err = n.check()
 		}
-		ids = r.ids
-		if err := n.check(); err != nil {
+		if err != nil && !errors.Is(err, ErrFull) && !errors.Is(err, ErrOverflow) {
 			return fmt.Errorf("%w: %w", ErrCorrupt, err)
 		}
-		return nil
+		ids = r.ids
+		return err
 	})
-	return n, ids, err
+	if err != nil {
+		return t, Mapping{}, err
+	}
+	return n, ids, nil
 }
 
 // restoring is one Restore at work on a tree of its own.
@@ -102,10 +108,10 @@ func (r *restoring) number(saved Tree) error {
 
 func renumber(letter byte, id string, counter *uint64, fresh map[string]string, list *[]Renumbered) error {
 	if _, err := numberOf(letter, id); err != nil {
-		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+		return err
 	}
 	if fresh[id] != "" {
-		return fmt.Errorf("id %s is there twice: %w", id, ErrCorrupt)
+		return fmt.Errorf("id %s is there twice", id)
 	}
 	now, err := take(letter, counter)
 	if err != nil {
@@ -124,7 +130,7 @@ func (r *restoring) pane(p Pane) error {
 	archive.PreviousPane = p.ID
 	p.ID, p.Archive = r.panes[p.ID], &archive
 	if p.Window = r.windows[p.Window]; p.Window == "" {
-		return fmt.Errorf("its window is not there: %w", ErrCorrupt)
+		return errors.New("its window is not there")
 	}
 	if _, owned := p.Tag(OwnerKey); !owned && r.owner != "" {
 		tags, err := withTag(p.Tags, Tag{OwnerKey, r.owner})
@@ -143,20 +149,20 @@ func (r *restoring) window(w Window) error {
 			continue
 		}
 		if *slot = r.panes[*slot]; *slot == "" {
-			return fmt.Errorf("it shows a pane that is not there: %w", ErrCorrupt)
+			return errors.New("it shows a pane that is not there")
 		}
 	}
 	w.Nodes = slices.Clone(w.Nodes)
 	for i := range w.Nodes {
 		if n := &w.Nodes[i]; n.Kind == NodePane {
 			if n.Pane = r.panes[n.Pane]; n.Pane == "" {
-				return fmt.Errorf("node %d shows a pane that is not there: %w", i, ErrCorrupt)
+				return fmt.Errorf("node %d shows a pane that is not there", i)
 			}
 		}
 	}
 	w.ID, w.Session, w.Revision = r.windows[w.ID], r.sessions[w.Session], 1
 	if w.Session == "" {
-		return fmt.Errorf("its session is not there: %w", ErrCorrupt)
+		return errors.New("its session is not there")
 	}
 	w.Kept = !slices.ContainsFunc(r.to.Panes, func(p Pane) bool { return p.Window == w.ID })
 	r.to.Windows = append(r.to.Windows, w)
