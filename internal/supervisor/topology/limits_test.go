@@ -35,6 +35,18 @@ func TestFullTreeTakesNoMore(t *testing.T) {
 	}
 }
 
+// An adopted worker that finds room for a pane and none for its window leaves nothing behind.
+func TestAWorkerWithoutRoomLeavesNothing(t *testing.T) {
+	tree := Tree{Next: Next{Session: 1, Window: WindowsMax}, Sessions: []Session{{ID: "s0", Name: "main"}}}
+	for n := range uint64(WindowsMax) {
+		tree.Windows = append(tree.Windows, Window{ID: makeID('w', n), Session: "s0", Kept: true, Revision: 1})
+	}
+	got, out := tree.Reconcile([]string{worker(1), worker(2)}, nil)
+	if len(out) != 2 || !got.Equal(tree) {
+		t.Fatalf("left out %v; sessions %+v, panes %+v", out, got.Sessions, got.Panes)
+	}
+}
+
 // full is the tree whose encoding is the longest.
 func full() Tree {
 	const base = CounterMax - PanesMax // the longest ids

@@ -44,58 +44,6 @@ func (t *Tree) moveFloat(at int, window string) {
 	t.dropEmpty(p.Window)
 }
 
-// PlaceTile puts a float into the tree of its own window or another, as Split does.
-func (t Tree) PlaceTile(pane string, to Spot) (Tree, error) {
-	return t.place(pane, func(n *Tree, at int) error {
-		p := n.Panes[at]
-		if p.Float == nil {
-			return fmt.Errorf("it is tiled: %w", ErrLayer)
-		}
-		window, err := n.windowAt(to)
-		if err != nil {
-			return err
-		}
-		n.leave(p)
-		n.Panes[at].Float, n.Panes[at].Window = nil, window
-		n.insert(pane, window, to)
-		n.dropEmpty(p.Window)
-		return nil
-	})
-}
-
-// PlaceFloat makes a tiled pane a float in front of the others, or gives a float another description and
-// leaves its place in the stack.
-func (t Tree) PlaceFloat(pane string, f Float) (Tree, error) {
-	return t.place(pane, func(n *Tree, at int) error {
-		p := &n.Panes[at]
-		if p.Float != nil {
-			f.Z = p.Float.Z
-			p.Float = &f
-			return f.check()
-		}
-		w := n.windowOf(p.Window)
-		active := w.Active
-		n.leave(*p)
-		w.Active = active // it stays in the window
-		var err error
-		p.Float, err = n.onTop(f)
-		return err
-	})
-}
-
-func (t Tree) place(pane string, f func(n *Tree, at int) error) (Tree, error) {
-	return t.change(fmt.Sprintf("place pane %q", pane), func(n *Tree) error {
-		at := n.paneIndex(pane)
-		if at < 0 {
-			return ErrNotFound
-		}
-		if n.Panes[at].Archive != nil {
-			return fmt.Errorf("an archive keeps its layer: %w", ErrLayer)
-		}
-		return f(n, at)
-	})
-}
-
 // windowAt checks a spot and returns the window that it is in.
 func (t Tree) windowAt(to Spot) (string, error) {
 	if to.Window != "" && to.Beside != "" {
@@ -176,59 +124,4 @@ func (w *Window) exchange(ids map[string]string) {
 			*slot = to
 		}
 	}
-}
-
-// MoveWindow moves a window to the session, before the one that is at that index there without it. An
-// index that is negative or too large is the end.
-func (t Tree) MoveWindow(window, session string, index int) (Tree, error) {
-	return t.change(fmt.Sprintf("move window %q", window), func(n *Tree) error {
-		at := n.windowIndex(window)
-		if at < 0 {
-			return ErrNotFound
-		}
-		if n.sessionIndex(session) < 0 {
-			return fmt.Errorf("session %q: %w", session, ErrNotFound)
-		}
-		w := n.Windows[at]
-		n.Windows = slices.Delete(n.Windows, at, at+1)
-		from := w.Session
-		w.Session = session
-		n.Windows = slices.Insert(n.Windows, n.windowSlot(session, index), w)
-		n.regroup()
-		n.dropEmptySession(from)
-		return nil
-	})
-}
-
-// windowSlot is the place of the window that is at that index of the session, or the end of all.
-func (t Tree) windowSlot(session string, index int) int {
-	for i, w := range t.Windows {
-		if w.Session != session {
-			continue
-		}
-		if index == 0 {
-			return i
-		}
-		index--
-	}
-	return len(t.Windows)
-}
-
-// MoveSession moves a session before the one that is at that index without it. An index that is negative
-// or too large is the end.
-func (t Tree) MoveSession(session string, index int) (Tree, error) {
-	return t.change(fmt.Sprintf("move session %q", session), func(n *Tree) error {
-		at := n.sessionIndex(session)
-		if at < 0 {
-			return ErrNotFound
-		}
-		s := n.Sessions[at]
-		n.Sessions = slices.Delete(n.Sessions, at, at+1)
-		if index < 0 || index > len(n.Sessions) {
-			index = len(n.Sessions)
-		}
-		n.Sessions = slices.Insert(n.Sessions, index, s)
-		n.regroup()
-		return nil
-	})
 }

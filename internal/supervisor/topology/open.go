@@ -3,7 +3,6 @@
 package topology
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 )
@@ -100,12 +99,10 @@ func (t Tree) Adopt(worker string) (Tree, Pane, error) {
 	return n, made, err
 }
 
-// What follows writes to a clone of its own, which an error leaves half changed: it is thrown away then.
+// What follows writes to a clone of its own, which an error leaves half changed: it is thrown away then, or
+// cut back to what it was, since everything is appended before anything is inserted.
 
 func (t *Tree) adopt(worker string) (Pane, error) {
-	if err := t.admits(worker); err != nil { // before a session is made that would stay empty
-		return Pane{}, err
-	}
 	at := slices.IndexFunc(t.Sessions, func(s Session) bool { return s.Name == AdoptedName })
 	if at < 0 {
 		var err error
@@ -169,25 +166,22 @@ func (t *Tree) newWindow(session, name string, kept bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	t.Windows = append(t.Windows, Window{ID: id, Session: t.Sessions[at].ID, Name: name, Kept: kept, Revision: 1})
-	t.regroup()
+	w := Window{ID: id, Session: t.Sessions[at].ID, Name: name, Kept: kept, Revision: 1}
+	t.Windows = slices.Insert(t.Windows, t.windowSlot(at, -1), w)
 	return id, nil
 }
 
 // newTab makes a window with one tiled pane.
 func (t *Tree) newTab(session string, s Start) (Pane, error) {
-	if err := t.admits(s.Worker); err != nil {
-		return Pane{}, err
-	}
-	window, err := t.newWindow(session, "", false)
+	p, err := t.newPane("", s)
 	if err != nil {
 		return Pane{}, err
 	}
-	p, err := t.newPane(window, s)
-	if err != nil {
+	if p.Window, err = t.newWindow(session, "", false); err != nil {
 		return Pane{}, err
 	}
-	w := t.windowOf(window)
+	t.Panes[len(t.Panes)-1] = p
+	w := t.windowOf(p.Window)
 	w.Active, w.Nodes = p.ID, []Node{{Kind: NodePane, Pane: p.ID}}
 	return p, nil
 }
@@ -212,13 +206,4 @@ func (t *Tree) newPane(window string, s Start) (Pane, error) {
 	p := Pane{ID: id, Window: window, SessionID: s.Worker, Name: name, Tags: tags}
 	t.Panes = append(t.Panes, p)
 	return p, nil
-}
-
-// regroup puts the windows in the order of their sessions and leaves their order within each.
-func (t *Tree) regroup() {
-	rank := make(map[string]int, len(t.Sessions))
-	for i, s := range t.Sessions {
-		rank[s.ID] = i
-	}
-	slices.SortStableFunc(t.Windows, func(a, b Window) int { return cmp.Compare(rank[a.Session], rank[b.Session]) })
 }

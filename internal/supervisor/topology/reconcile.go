@@ -20,12 +20,13 @@ func (t Tree) Reconcile(adopted, refused []string) (Tree, []string) {
 	}
 	var out []string
 	for _, worker := range adopted {
-		next, _, err := n.Adopt(worker)
-		if err != nil {
-			out = append(out, worker)
+		if _, known := n.PaneOf(worker); known {
 			continue
 		}
-		n = next
+		before := n // not a clone: there may be thousands
+		if _, err := n.adopt(worker); err != nil {
+			n, out = before, append(out, worker)
+		}
 	}
 	return n, out
 }
