@@ -230,6 +230,11 @@ func TestRevisionsCountChangesOfTheLayout(t *testing.T) {
 	do("zoom again", 0, 0, func() (Tree, error) { return b.Zoom("p2") })
 	do("keys to a float", 0, 0, func() (Tree, error) { return b.SetActive("p3") })
 	do("keys to another tile", 1, 0, func() (Tree, error) { return b.SetActive("p1") })
+	b.do(b.Zoom("p1"))
+	do("split under a zoom", 1, 0, func() (Tree, error) { return two(b.Split(Spot{Beside: "p2", Axis: AxisCols}, b.start(""))) })
+	if w := b.Windows[0]; w.Zoomed != "" || w.Active != "p4" {
+		t.Errorf("the window has the zoom at %q and the keys at %s", w.Zoomed, w.Active)
+	}
 	do("rename", 0, 0, func() (Tree, error) { return b.Rename("w0", "a") })
 	do("title", 0, 0, func() (Tree, error) { return b.SetTitle("p1", "a") })
 	do("float to tile", 0, 1, func() (Tree, error) { return b.PlaceTile("p3", Spot{Window: "w1", Axis: AxisCols}) })
@@ -253,6 +258,9 @@ func TestContainersGoWithTheirLastUnlessMadeEmpty(t *testing.T) {
 		t.Errorf("a window that was made empty: %+v, %t", w, left)
 	}
 	b.do(b.Close("w1"))
+	if _, left := b.Window("w1"); left {
+		t.Error("a window stays that was closed")
+	}
 	if _, left := b.Session("s1"); !left {
 		t.Error("a session that was made empty is gone with its last window")
 	}
@@ -314,8 +322,8 @@ func TestSessionsAndWindowsKeepTheOrderTheyAreGiven(t *testing.T) {
 		{func() (Tree, error) { return b.MoveSession("s0", 0) }, "s0 w0 w1 s1 w2 w3"},
 		{func() (Tree, error) { return b.MoveWindow("w0", "s0", 7) }, "s0 w1 w0 s1 w2 w3"},
 	} {
-		if b.do(c.do()); order() != c.want {
-			t.Fatalf("order %s, want %s", order(), c.want)
+		if b.do(c.do()); order() != c.want || b.check() != nil {
+			t.Fatalf("order %s, want %s; %v", order(), c.want, b.check())
 		}
 	}
 	var listed []string
@@ -374,7 +382,11 @@ func TestTagsAreSortedAndCounted(t *testing.T) {
 	if _, err := b.SetTag("p0", "one-more", ""); !errors.Is(err, ErrFull) {
 		t.Fatalf("error %v", err)
 	}
+	before := b.Tree
 	b.do(b.SetTag("p0", "z00", ""))
+	if p, _ := before.Pane("p0"); p.Tags[1] != (Tag{"z00", "v"}) {
+		t.Fatalf("an earlier tree has %+v", p.Tags)
+	}
 	b.do(b.RemoveTag("p0", "z01"))
 	b.do(b.RemoveTag("p0", "z01"))
 	p, _ = b.Pane("p0")

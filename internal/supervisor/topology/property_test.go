@@ -3,7 +3,6 @@
 package topology
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -125,18 +124,33 @@ func (a *acting) start(t *rapid.T) Start {
 	}
 }
 
-func anyID(t *rapid.T, kinds string) string {
-	return rapid.SampledFrom(strings.Split(kinds, "")).Draw(t, "kind") + fmt.Sprint(rapid.IntRange(0, 9).Draw(t, "n"))
+// anyID is mostly one that is there, of one of the kinds, and sometimes one that is not.
+func anyID(t *rapid.T, tree Tree, kinds string) string {
+	all := []string{"p99", "x"}
+	for id := range ids(tree) {
+		if strings.Contains(kinds, id[:1]) {
+			all = append(all, id)
+		}
+	}
+	slices.Sort(all) // a map has no order that a seed could repeat
+	return rapid.SampledFrom(all).Draw(t, "id")
+}
+
+func anySession(t *rapid.T, tree Tree) string {
+	if rapid.Bool().Draw(t, "first") {
+		return ""
+	}
+	return anyID(t, tree, "s")
 }
 
 func anyAxis(t *rapid.T) Axis { return rapid.SampledFrom([]Axis{AxisCols, AxisRows}).Draw(t, "axis") }
 
-func anySpot(t *rapid.T) Spot {
+func anySpot(t *rapid.T, tree Tree) Spot {
 	s := Spot{Axis: anyAxis(t), Before: rapid.Bool().Draw(t, "before"), Ratio: rapid.SampledFrom([]int{0, 1, 2500, 9999, 10000}).Draw(t, "ratio")}
 	if rapid.IntRange(0, 2).Draw(t, "whole") == 0 {
-		s.Window = anyID(t, "w")
+		s.Window = anyID(t, tree, "w")
 	} else {
-		s.Beside = anyID(t, "p")
+		s.Beside = anyID(t, tree, "p")
 	}
 	return s
 }
@@ -162,56 +176,67 @@ func (a *acting) acts() map[string]func(*rapid.T, Tree) (Tree, error) {
 			return n, err
 		},
 		"window": func(t *rapid.T, tree Tree) (Tree, error) {
-			n, _, err := tree.NewWindow(rapid.SampledFrom([]string{"", "s0", "s1"}).Draw(t, "session"), "")
+			n, _, err := tree.NewWindow(anySession(t, tree), "")
 			return n, err
 		},
 		"pane": func(t *rapid.T, tree Tree) (Tree, error) {
-			return pane(tree.NewPane(rapid.SampledFrom([]string{"", "s0", "s1"}).Draw(t, "session"), a.start(t)))
+			return pane(tree.NewPane(anySession(t, tree), a.start(t)))
 		},
-		"split":  func(t *rapid.T, tree Tree) (Tree, error) { return pane(tree.Split(anySpot(t), a.start(t))) },
-		"split2": func(t *rapid.T, tree Tree) (Tree, error) { return pane(tree.Split(anySpot(t), a.start(t))) },
+		"split":  func(t *rapid.T, tree Tree) (Tree, error) { return pane(tree.Split(anySpot(t, tree), a.start(t))) },
+		"split2": func(t *rapid.T, tree Tree) (Tree, error) { return pane(tree.Split(anySpot(t, tree), a.start(t))) },
 		"float": func(t *rapid.T, tree Tree) (Tree, error) {
-			return pane(tree.NewFloat(anyID(t, "w"), anyFloat(t), a.start(t)))
+			return pane(tree.NewFloat(anyID(t, tree, "w"), anyFloat(t), a.start(t)))
 		},
 		"adopt": func(t *rapid.T, tree Tree) (Tree, error) { return pane(tree.Adopt(a.start(t).Worker)) },
 		"rename": func(t *rapid.T, tree Tree) (Tree, error) {
-			return tree.Rename(anyID(t, "swpx"), rapid.String().Draw(t, "name"))
+			return tree.Rename(anyID(t, tree, "swp"), rapid.String().Draw(t, "name"))
 		},
 		"title": func(t *rapid.T, tree Tree) (Tree, error) {
-			return tree.SetTitle(anyID(t, "p"), rapid.String().Draw(t, "title"))
+			return tree.SetTitle(anyID(t, tree, "p"), rapid.String().Draw(t, "title"))
 		},
-		"close":       func(t *rapid.T, tree Tree) (Tree, error) { return tree.Close(anyID(t, "pppwsx")) },
-		"lost":        func(t *rapid.T, tree Tree) (Tree, error) { return tree.Lost(anyID(t, "p")) },
-		"ended":       func(t *rapid.T, tree Tree) (Tree, error) { return tree.Ended(anyID(t, "p"), End{Signal: "HUP"}) },
-		"activate":    func(t *rapid.T, tree Tree) (Tree, error) { return tree.SetActive(anyID(t, "p")) },
-		"zoom":        func(t *rapid.T, tree Tree) (Tree, error) { return tree.Zoom(anyID(t, "p")) },
-		"unzoom":      func(t *rapid.T, tree Tree) (Tree, error) { return tree.Unzoom(anyID(t, "w")) },
-		"raise":       func(t *rapid.T, tree Tree) (Tree, error) { return tree.Raise(anyID(t, "p")) },
-		"swap":        func(t *rapid.T, tree Tree) (Tree, error) { return tree.Swap(anyID(t, "p"), anyID(t, "p")) },
-		"move":        func(t *rapid.T, tree Tree) (Tree, error) { return tree.MovePane(anyID(t, "p"), anySpot(t)) },
-		"place tile":  func(t *rapid.T, tree Tree) (Tree, error) { return tree.PlaceTile(anyID(t, "p"), anySpot(t)) },
-		"place float": func(t *rapid.T, tree Tree) (Tree, error) { return tree.PlaceFloat(anyID(t, "p"), anyFloat(t)) },
+		"close": func(t *rapid.T, tree Tree) (Tree, error) {
+			id := anyID(t, tree, rapid.SampledFrom([]string{"p", "p", "w", "s"}).Draw(t, "kind"))
+			n, err := tree.Close(id)
+			if ids(n)[id] {
+				t.Fatalf("%s is still there", id)
+			}
+			return n, err
+		},
+		"lost":     func(t *rapid.T, tree Tree) (Tree, error) { return tree.Lost(anyID(t, tree, "p")) },
+		"ended":    func(t *rapid.T, tree Tree) (Tree, error) { return tree.Ended(anyID(t, tree, "p"), End{Signal: "HUP"}) },
+		"activate": func(t *rapid.T, tree Tree) (Tree, error) { return tree.SetActive(anyID(t, tree, "p")) },
+		"zoom":     func(t *rapid.T, tree Tree) (Tree, error) { return tree.Zoom(anyID(t, tree, "p")) },
+		"unzoom":   func(t *rapid.T, tree Tree) (Tree, error) { return tree.Unzoom(anyID(t, tree, "w")) },
+		"raise":    func(t *rapid.T, tree Tree) (Tree, error) { return tree.Raise(anyID(t, tree, "p")) },
+		"swap":     func(t *rapid.T, tree Tree) (Tree, error) { return tree.Swap(anyID(t, tree, "p"), anyID(t, tree, "p")) },
+		"move":     func(t *rapid.T, tree Tree) (Tree, error) { return tree.MovePane(anyID(t, tree, "p"), anySpot(t, tree)) },
+		"place tile": func(t *rapid.T, tree Tree) (Tree, error) {
+			return tree.PlaceTile(anyID(t, tree, "p"), anySpot(t, tree))
+		},
+		"place float": func(t *rapid.T, tree Tree) (Tree, error) { return tree.PlaceFloat(anyID(t, tree, "p"), anyFloat(t)) },
 		"move window": func(t *rapid.T, tree Tree) (Tree, error) {
-			return tree.MoveWindow(anyID(t, "w"), anyID(t, "s"), rapid.IntRange(-1, 3).Draw(t, "index"))
+			return tree.MoveWindow(anyID(t, tree, "w"), anyID(t, tree, "s"), rapid.IntRange(-1, 3).Draw(t, "index"))
 		},
 		"move session": func(t *rapid.T, tree Tree) (Tree, error) {
-			return tree.MoveSession(anyID(t, "s"), rapid.IntRange(-1, 3).Draw(t, "index"))
+			return tree.MoveSession(anyID(t, tree, "s"), rapid.IntRange(-1, 3).Draw(t, "index"))
 		},
 		"resize": func(t *rapid.T, tree Tree) (Tree, error) {
-			return tree.Resize(anyID(t, "p"), anyAxis(t), rapid.IntRange(-1, RatioMax+1).Draw(t, "share"))
+			return tree.Resize(anyID(t, tree, "p"), anyAxis(t), rapid.IntRange(-1, RatioMax+1).Draw(t, "share"))
 		},
 		"resize by": func(t *rapid.T, tree Tree) (Tree, error) {
-			return tree.ResizeBy(anyID(t, "p"), anyAxis(t), rapid.IntRange(-9, 9).Draw(t, "by"), size(t))
+			return tree.ResizeBy(anyID(t, tree, "p"), anyAxis(t), rapid.IntRange(-9, 9).Draw(t, "by"), size(t))
 		},
 		"tag": func(t *rapid.T, tree Tree) (Tree, error) {
-			return tree.SetTag(anyID(t, "p"), rapid.SampledFrom([]string{"a", "z", OwnerKey, "A"}).Draw(t, "key"), rapid.String().Draw(t, "value"))
+			return tree.SetTag(anyID(t, tree, "p"), rapid.SampledFrom([]string{"a", "z", OwnerKey, "A"}).Draw(t, "key"), rapid.String().Draw(t, "value"))
 		},
 		"untag": func(t *rapid.T, tree Tree) (Tree, error) {
-			return tree.RemoveTag(anyID(t, "p"), rapid.SampledFrom([]string{"a", "z", OwnerKey}).Draw(t, "key"))
+			return tree.RemoveTag(anyID(t, tree, "p"), rapid.SampledFrom([]string{"a", "z", OwnerKey}).Draw(t, "key"))
 		},
-		"expire":   func(t *rapid.T, tree Tree) (Tree, error) { return tree.ExpireText(anyID(t, "p")) },
-		"relaunch": func(t *rapid.T, tree Tree) (Tree, error) { return pane(tree.ReplaceArchive(anyID(t, "p"), a.start(t))) },
-		"restore":  a.restore, "reconcile": a.reconcile,
+		"expire": func(t *rapid.T, tree Tree) (Tree, error) { return tree.ExpireText(anyID(t, tree, "p")) },
+		"relaunch": func(t *rapid.T, tree Tree) (Tree, error) {
+			return pane(tree.ReplaceArchive(anyID(t, tree, "p"), a.start(t)))
+		},
+		"restore": a.restore, "reconcile": a.reconcile,
 	}
 }
 
