@@ -47,13 +47,17 @@ func (t Tree) SetActive(pane string) (Tree, error) {
 		if !ok {
 			return ErrNotFound
 		}
-		w := n.windowOf(p.Window)
-		w.Active = pane
-		if p.Float == nil && w.Zoomed != pane {
-			w.Zoomed = ""
-		}
+		n.windowOf(p.Window).activate(p)
 		return nil
 	})
+}
+
+// activate gives a pane of the window the keys. What has them is never behind a zoom.
+func (w *Window) activate(p Pane) {
+	w.Active = p.ID
+	if p.Float == nil && w.Zoomed != p.ID {
+		w.Zoomed = ""
+	}
 }
 
 // Zoom gives a tiled pane the whole area of its window, and the keys.

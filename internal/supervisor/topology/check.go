@@ -194,6 +194,9 @@ func (w Window) check(next uint64, members int, panes map[string]Pane) error {
 	if w.Zoomed != "" && !w.hasLeaf(w.Zoomed) {
 		return fmt.Errorf("pane %q is zoomed and not in its tree", w.Zoomed)
 	}
+	if w.Zoomed != "" && w.Active != w.Zoomed && w.hasLeaf(w.Active) {
+		return fmt.Errorf("pane %q has its keys behind the zoom", w.Active)
+	}
 	if err := checkNodes(w.Nodes); err != nil {
 		return err
 	}

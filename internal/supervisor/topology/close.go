@@ -61,13 +61,16 @@ func (t *Tree) leave(p Pane) {
 }
 
 // heir is the pane that gets the keys of one that has left the window: after a tile the tile that followed
-// it, or the last one; after a float, which is at -1, or without tiles, the float in front.
+// it, or the last one; after a float, which is at -1, or without tiles, the float in front. A zoom comes
+// before the other tiles.
 func (t Tree) heir(w Window, gone string, at int) string {
 	tiles := w.leaves()
 	floats := slices.DeleteFunc(t.floats(w.ID), func(p Pane) bool { return p.ID == gone })
 	switch {
 	case len(floats) > 0 && (at < 0 || len(tiles) == 0):
 		return floats[len(floats)-1].ID
+	case w.Zoomed != "":
+		return w.Zoomed
 	case len(tiles) > 0:
 		return tiles[min(max(at, 0), len(tiles)-1)]
 	}

@@ -26,20 +26,20 @@ func goldenTree(t *testing.T) Tree {
 	b.pane("", "build")                                               // p0 in w0 of s0
 	b.split(Spot{Beside: "p0", Axis: AxisCols}, "")                   // p1
 	b.split(Spot{Beside: "p1", Axis: AxisRows, Before: true}, "logs") // p2
-	b.do(b.Resize("p0", AxisCols, 6250))                              //
-	b.float("w0", Float{Preset: "venom.settings"})                    // p3
-	b.float("w0", everyMember())                                      // p4
-	b.do(b.SetTag("p4", "role", "agent"))                             //
-	b.do(b.SetTag("p4", "group", "thread-7"))                         //
-	b.do(b.Rename("w0", "work"))                                      //
-	b.do(b.SetTitle("p0", "make"))                                    //
-	b.do(b.Ended("p0", End{ExitCode: code(3)}))                       //
-	b.do(b.Ended("p2", End{Signal: "KILL"}))                          //
-	b.do(b.Lost("p3"))                                                //
-	b.do(b.Zoom("p1"))                                                //
-	b.session("later")                                                // s1
-	b.window("s1", "empty")                                           // w1
-	b.pane("s1", "")                                                  // p5
+	b.do(b.Resize("p0", AxisCols, 6250))
+	b.float("w0", Float{Preset: "venom.settings"}) // p3
+	b.float("w0", everyMember())                   // p4
+	b.do(b.SetTag("p4", "role", "agent"))
+	b.do(b.SetTag("p4", "group", "thread-7"))
+	b.do(b.Rename("w0", "work"))
+	b.do(b.SetTitle("p0", "make"))
+	b.do(b.Ended("p0", End{ExitCode: code(3)}))
+	b.do(b.Ended("p2", End{Signal: "KILL"}))
+	b.do(b.Lost("p3"))
+	b.do(b.Zoom("p1"))
+	b.session("later")      // s1
+	b.window("s1", "empty") // w1
+	b.pane("s1", "")        // p5
 	at := b.Tree.paneIndex("p5")
 	b.Panes[at] = archived(b.Panes[at], "p7", TextPlain)
 	return b.Tree
@@ -123,6 +123,7 @@ func TestDecodeRefusesWhatBreaksARule(t *testing.T) {
 		{"keys of another window", `"active":"p1"`, `"active":"p5"`},
 		{"keys of nobody", `"active":"p1"`, `"active":""`},
 		{"zoomed float", `"zoomed":"p1"`, `"zoomed":"p4"`},
+		{"keys behind the zoom", `"active":"p1"`, `"active":"p0"`},
 		{"revision 0", `"revision":5`, `"revision":0`},
 		{"axis", `"axis":"rows"`, `"axis":"row"`},
 		{"share too large", `"ratio":6250`, `"ratio":10000`},

@@ -25,7 +25,7 @@ func (t Tree) MovePane(pane string, to Spot) (Tree, error) {
 			return nil
 		}
 		if to.Beside == pane || window == p.Window && len(n.windowOf(window).Nodes) == 1 {
-			n.windowOf(window).Active = pane
+			n.windowOf(window).activate(p)
 			return nil // it is there
 		}
 		n.leave(p)

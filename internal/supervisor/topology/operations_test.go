@@ -295,6 +295,22 @@ func TestKeysGoToWhatFollows(t *testing.T) {
 	}
 }
 
+func TestKeysAreNeverBehindAZoom(t *testing.T) {
+	b := build{t: t}
+	b.pane("", "")
+	b.split(Spot{Beside: "p0", Axis: AxisCols}, "")
+	b.do(b.Zoom("p1"))
+	b.float("w0", Float{})
+	b.do(b.Close("p2"))
+	if w := b.Windows[0]; w.Active != "p1" || w.Zoomed != "p1" {
+		t.Fatalf("after the float: keys at %s, zoom at %s", w.Active, w.Zoomed)
+	}
+	b.do(b.MovePane("p0", Spot{Beside: "p0", Axis: AxisCols}))
+	if w := b.Windows[0]; w.Active != "p0" || w.Zoomed != "" {
+		t.Fatalf("after a move to its own place: keys at %s, zoom at %s", w.Active, w.Zoomed)
+	}
+}
+
 func TestSessionsAndWindowsKeepTheOrderTheyAreGiven(t *testing.T) {
 	b := build{t: t}
 	for range 3 {
