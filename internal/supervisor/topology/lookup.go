@@ -55,7 +55,12 @@ func (t Tree) Locate(pane string) (Place, bool) {
 	if !ok {
 		return Place{}, false
 	}
-	return t.Places()[p.Window], true
+	at := t.windowIndex(p.Window)
+	session, first := t.Windows[at].Session, at
+	for first > 0 && t.Windows[first-1].Session == session {
+		first--
+	}
+	return Place{session, p.Window, at - first}, true
 }
 
 // Places says where every window is, by its id.

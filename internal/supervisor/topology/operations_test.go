@@ -403,7 +403,11 @@ func TestTagsAreSortedAndCounted(t *testing.T) {
 	if p, _ := before.Pane("p0"); p.Tags[1] != (Tag{"z00", "v"}) {
 		t.Fatalf("an earlier tree has %+v", p.Tags)
 	}
+	before = b.Tree
 	b.do(b.RemoveTag("p0", "z01"))
+	if p, _ := before.Pane("p0"); p.Tags[2].Key != "z01" || p.Tags[TagsMax-1].Key == "" {
+		t.Fatalf("an earlier tree has %+v", p.Tags)
+	}
 	b.do(b.RemoveTag("p0", "z01"))
 	p, _ = b.Pane("p0")
 	if value, ok := p.Tag("z00"); !ok || value != "" || len(p.Tags) != TagsMax-1 {

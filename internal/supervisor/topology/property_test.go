@@ -45,6 +45,9 @@ func requireSound(t fatal, tree Tree) {
 	listed := map[string]bool{}
 	for _, p := range tree.List() {
 		at, ok := tree.Locate(p.ID)
+		if places := tree.Places(); places[p.Window] != at || tree.WindowsOf(at.Session)[at.Index].ID != p.Window {
+			t.Fatalf("pane %s is at %+v, its window at %+v", p.ID, at, places[p.Window])
+		}
 		if above, known := tree.Ancestors(p.ID); !ok || !known || listed[p.ID] || !slices.Equal(above, []string{Root, at.Session, at.Window, p.ID}) {
 			t.Fatalf("pane %s is at %+v below %v", p.ID, at, above)
 		}

@@ -126,6 +126,9 @@ func (r *restoring) pane(p Pane) error {
 	if p.Archive == nil {
 		return ErrArchive
 	}
+	if p.Float != nil && (p.Float.Z < 1 || p.Float.Z > CounterMax) {
+		return fmt.Errorf("z %d: %w", p.Float.Z, ErrFloat)
+	}
 	archive := *p.Archive
 	archive.PreviousPane = p.ID
 	p.ID, p.Archive = r.panes[p.ID], &archive
@@ -144,6 +147,9 @@ func (r *restoring) pane(p Pane) error {
 }
 
 func (r *restoring) window(w Window) error {
+	if w.Revision < 1 || w.Revision > CounterMax {
+		return fmt.Errorf("revision %d", w.Revision)
+	}
 	for _, slot := range []*string{&w.Active, &w.Zoomed} {
 		if *slot == "" {
 			continue

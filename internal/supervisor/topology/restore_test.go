@@ -124,6 +124,10 @@ func TestRestoreRefusesWhatIsNotWhole(t *testing.T) {
 		"share":                 func(s *Tree) { s.Windows[0].Nodes[0].Ratio = 10000 },
 		"name":                  func(s *Tree) { s.Windows[0].Name = "\x1b" },
 		"float":                 func(s *Tree) { f := *s.Panes[3].Float; f.Border = "x"; s.Panes[3].Float = &f },
+		"z below 1":             func(s *Tree) { f := *s.Panes[3].Float; f.Z = 0; s.Panes[3].Float = &f },
+		"z too large":           func(s *Tree) { f := *s.Panes[3].Float; f.Z = CounterMax + 1; s.Panes[3].Float = &f },
+		"revision below 1":      func(s *Tree) { s.Windows[0].Revision = 0 },
+		"revision too large":    func(s *Tree) { s.Windows[0].Revision = CounterMax + 1 },
 		"tags":                  func(s *Tree) { s.Panes[4].Tags = []Tag{{"z", ""}, {"a", ""}} },
 		"checkpoint":            func(s *Tree) { a := *s.Panes[0].Archive; a.Checkpoint = "c1"; s.Panes[0].Archive = &a },
 	} {
