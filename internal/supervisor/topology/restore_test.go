@@ -180,6 +180,9 @@ func TestRelaunchTakesTheArchivesPlace(t *testing.T) {
 	if err != nil || !q.Float.equal(tree.Panes[4].Float) || q.Name != "again" || q.Tags != nil || float.Windows[0].Revision != was.Revision {
 		t.Fatalf("%+v, %v", q, err)
 	}
+	if _, named, err := tree.ReplaceArchive("p2", Start{Worker: worker(50)}); err != nil || named.Name != "logs" {
+		t.Fatalf("%+v, %v", named, err)
+	}
 	for _, n := range []Tree{tile, float} {
 		if err := n.check(); err != nil {
 			t.Fatal(err)
