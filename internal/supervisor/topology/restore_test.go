@@ -93,13 +93,14 @@ func TestTiesInTheStackAreOrderedByNumber(t *testing.T) {
 		old.Panes[i].Float.Z = 4
 	}
 	old.Panes[1].Float.Z = 3
+	slices.Reverse(old.Panes)
 	got, _, err := Tree{}.Restore(old, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var order []string
 	for _, p := range got.PanesOf("w0") {
-		order = append(order, p.ID)
+		order = append(order, p.Archive.PreviousPane)
 	}
 	if !slices.Equal(order, []string{"p1", "p0", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9", "p10"}) || got.Panes[0].Tags[0].Value != "test" {
 		t.Fatalf("order %v", order)
