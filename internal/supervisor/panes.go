@@ -43,10 +43,14 @@ type NewPane struct {
 type Row struct {
 	Facts
 	ID      string
-	Session endpoint.SessionID
+	Worker  endpoint.SessionID // that backs it, or did; "" for an archive
 	Name    string
+	Session string // id of the session of windows that it is in
 	Window  string
-	Index   int
+	Index   int // of the window within its session
+	Layer   topology.Layer
+	Tags    []topology.Tag    // by growing key; not to be written to
+	Archive *topology.Archive // nil unless it was restored; not to be written to
 }
 
 // panes is every terminal that spawnd knows, and the tree that arranges them.
@@ -116,7 +120,7 @@ func (ps *panes) begin() error {
 func (ps *panes) place(worker endpoint.SessionID, name string) (topology.Pane, error) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	tree, at, err := ps.mu.tree.NewPane("", string(worker), name)
+	tree, at, err := ps.mu.tree.NewPane("", topology.Start{Worker: string(worker), Name: name})
 	if err == nil {
 		ps.mu.tree = tree
 	}
@@ -278,18 +282,15 @@ func (ps *panes) Viewers(id string) (fanout.Stats, error) {
 	return fanout.Stats{}, fmt.Errorf("list viewers of %q: %w", id, ErrNotFound)
 }
 
-// Rows lists every pane in the order of the tree.
+// Rows lists every pane: by session, by window, and by its place in the window.
 func (ps *panes) Rows() []Row {
 	ps.mu.Lock()
 	tree := ps.mu.tree
 	ps.mu.Unlock()
+	places := tree.Places()
 	rows := make([]Row, 0, len(tree.Panes))
-	for _, s := range tree.Sessions {
-		for i, w := range s.Windows {
-			if at, ok := tree.Pane(w.Pane); ok {
-				rows = append(rows, ps.row(at, topology.Place{Session: s.ID, Window: w.ID, Index: i}))
-			}
-		}
+	for _, at := range tree.List() {
+		rows = append(rows, ps.row(at, places[at.Window]))
 	}
 	return rows
 }
@@ -311,7 +312,10 @@ func (ps *panes) row(at topology.Pane, where topology.Place) Row {
 	ps.mu.Lock()
 	p := ps.mu.byID[at.ID]
 	ps.mu.Unlock()
-	r := Row{ID: at.ID, Session: endpoint.SessionID(at.SessionID), Name: at.Name, Window: where.Window, Index: where.Index}
+	r := Row{
+		ID: at.ID, Worker: endpoint.SessionID(at.SessionID), Name: at.Name, Session: where.Session, Window: where.Window, Index: where.Index,
+		Layer: at.Layer(), Tags: at.Tags, Archive: at.Archive,
+	}
 	if p != nil {
 		r.Facts = p.Facts()
 		return r
