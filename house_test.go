@@ -56,6 +56,7 @@ var floor = map[string][]string{
 	"internal/supervisor/signaling":   {"internal/strictjson", "internal/supervisor/access", "internal/supervisor/loopback"},
 	"internal/supervisor/page":        {"internal/strictjson", "internal/supervisor/fanout", "internal/sessiond/wire", "internal/supervisor/control"},
 	"internal/supervisor/verbs":       {"internal/strictjson", "internal/sessiond/wire", "internal/supervisor/fanout", "internal/supervisor/control"},
+	"internal/supervisor/verbs/shape": {"internal/strictjson"},
 	"internal/supervisor/verbs/dial":  {"internal/supervisor/verbs", "internal/sessiond/wire"},
 	"internal/supervisor/localattach": {"internal/sessiond/wire", "internal/supervisor/verbs"},
 	"internal/supervisor/doctor": {
@@ -74,14 +75,15 @@ var floor = map[string][]string{
 
 // soleImporters names the one folder in which a library lives.
 var soleImporters = map[string]string{
-	"github.com/pion/":               "internal/supervisor/rtc",
-	"github.com/coder/websocket":     "internal/supervisor/signaling",
-	"github.com/creack/pty":          "internal/sessiond/pty",
-	"github.com/go-json-experiment/": "internal/strictjson",
-	"golang.org/x/crypto/chacha20":   "internal/sessiond/secret",
-	"github.com/godbus/":             "internal/supervisor/fleet",
-	"github.com/spf13/cobra":         "cmd/spawnd",
-	"github.com/tailscale/hujson":    "internal/supervisor/config",
+	"github.com/pion/":                "internal/supervisor/rtc",
+	"github.com/coder/websocket":      "internal/supervisor/signaling",
+	"github.com/creack/pty":           "internal/sessiond/pty",
+	"github.com/go-json-experiment/":  "internal/strictjson",
+	"golang.org/x/crypto/chacha20":    "internal/sessiond/secret",
+	"github.com/godbus/":              "internal/supervisor/fleet",
+	"github.com/spf13/cobra":          "cmd/spawnd",
+	"github.com/modelcontextprotocol": "cmd/spawnd",
+	"github.com/tailscale/hujson":     "internal/supervisor/config",
 }
 
 // banned calls, with what to use instead. Those for strict reading bind what reads strangers' bytes, so not

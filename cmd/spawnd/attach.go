@@ -25,7 +25,8 @@ func attachCommand() *cobra.Command {
 
 You take control of it, its size included, unless you only watch. ` + detachHelp + `.
 The terminal goes on when you detach, when this connection breaks and when spawnd restarts.`,
-		Args: oneID,
+		Args:              oneID,
+		ValidArgsFunction: onePane,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return attach(cmd.Context(), args[0], readOnly, cmd.ErrOrStderr())
 		},

@@ -4,6 +4,8 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -43,4 +45,26 @@ func exitCode(err error) int {
 		return exitInvalid
 	}
 	return verbs.ExitCode(err)
+}
+
+// tell writes an error: a line for people, or for who asked for JSON an object as it goes over the socket.
+func tell(out io.Writer, cmd *cobra.Command, err error) {
+	if asked := cmd.Flags().Lookup(jsonFlag); asked == nil || asked.Value.String() != "true" {
+		fmt.Fprintln(out, "spawnd:", err)
+		return
+	}
+	_ = printJSON(out, errorObject(err)) // there is no other way left to say anything
+}
+
+// refusal is an error as scripts see it.
+type refusal struct {
+	Error *verbs.Error `json:"error"`
+}
+
+func errorObject(err error) refusal {
+	var e *verbs.Error
+	if !errors.As(err, &e) {
+		e = verbs.Errorf(verbs.CodeInternal, "%s", err)
+	}
+	return refusal{e}
 }

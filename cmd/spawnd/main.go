@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -25,11 +24,11 @@ func run(args []string) int {
 	context.AfterFunc(ctx, stop)
 	root := rootCommand()
 	root.SetArgs(args)
-	if err := root.ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "spawnd:", err)
-		return exitCode(err)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err != nil {
+		tell(os.Stderr, cmd, err)
 	}
-	return 0
+	return exitCode(err)
 }
 
 func rootCommand() *cobra.Command {
@@ -39,11 +38,12 @@ func rootCommand() *cobra.Command {
 		Version:       version.Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
+		Args:          noArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return invalid(err) })
-	root.AddCommand(serveCommand(), installServiceCommand())
+	root.AddCommand(serveCommand(), installServiceCommand(), mcpCommand())
 	root.AddCommand(terminalCommands()...)
+	root.AddCommand(verbCommands()...)
 	return root
 }

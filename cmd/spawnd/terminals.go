@@ -4,27 +4,24 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"os"
-	"strconv"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"spawn/internal/sessiond/endpoint"
-	"spawn/internal/strictjson"
 	"spawn/internal/supervisor/config"
 	"spawn/internal/supervisor/loginenv"
 	"spawn/internal/supervisor/verbs"
 	"spawn/internal/supervisor/verbs/dial"
 )
 
-// terminalCommands are the commands that ask a running spawnd.
+// terminalCommands are short ways to the verbs that a person uses by hand. What they print stays as it is:
+// scripts of people rely on it.
 func terminalCommands() []*cobra.Command {
-	return []*cobra.Command{listCommand(), newCommand(), attachCommand(), killCommand(), pairCommand()}
+	return []*cobra.Command{listCommand(), newCommand(), attachCommand(), killCommand()}
 }
+
+const jsonFlag = "json"
 
 func listCommand() *cobra.Command {
 	var asJSON bool
@@ -43,7 +40,7 @@ func listCommand() *cobra.Command {
 			return printPanes(cmd.OutOrStdout(), result.Panes)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "an array of objects on standard output")
+	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "an array of objects on standard output")
 	return cmd
 }
 
@@ -62,43 +59,38 @@ func newCommand() *cobra.Command {
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), result.Pane)
 			}
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), result.Pane.ID)
-			return err
+			return printLine(cmd.OutOrStdout(), result.Pane.ID)
 		},
 	}
 	cmd.Flags().StringVar(&p.Name, "name", "", "name of the terminal")
 	cmd.Flags().StringVar(&p.Cwd, "cwd", "", "absolute path of the folder it starts in (default: home)")
 	cmd.Flags().Uint16Var(&p.Cols, "cols", 80, "columns")
 	cmd.Flags().Uint16Var(&p.Rows, "rows", 24, "rows")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "the whole row on standard output")
+	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "the whole row on standard output")
 	return cmd
 }
 
 func killCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "kill ID",
-		Short: "End a terminal: TERM, and KILL two seconds later",
-		Args:  oneID,
+		Use:               "kill ID",
+		Short:             "End a terminal: TERM, and KILL two seconds later",
+		Args:              oneID,
+		ValidArgsFunction: onePane,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return call(cmd.Context(), verbs.PaneKill, verbs.PaneKillParams{Pane: args[0]}, &verbs.Empty{})
+			return call(cmd.Context(), verbs.PaneClose, verbs.PaneCloseParams{Pane: args[0]}, &verbs.Empty{})
 		},
 	}
 }
 
-func pairCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "pair",
-		Short: "Print an address that lets one more browser in, once, within ten minutes",
-		Args:  noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			var result verbs.PairNewResult
-			if err := call(cmd.Context(), verbs.PairNew, verbs.Empty{}, &result); err != nil {
-				return err
-			}
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), result.URL)
-			return err
-		},
+// pairName is the command that is a verb when nothing follows, and a group of verbs otherwise.
+const pairName = "pair"
+
+func pair(cmd *cobra.Command, _ []string) error {
+	var result verbs.PairNewResult
+	if err := call(cmd.Context(), verbs.PairNew, verbs.Empty{}, &result); err != nil {
+		return err
 	}
+	return printLine(cmd.OutOrStdout(), result.URL)
 }
 
 func call(ctx context.Context, verb string, params, result any) error {
@@ -108,6 +100,9 @@ func call(ctx context.Context, verb string, params, result any) error {
 	}
 	return socket.Call(ctx, verb, params, result)
 }
+
+// tokenVariable says who asks, for programs that were given an identity of their own.
+const tokenVariable = "SPAWN_TOKEN"
 
 // controlSocket is where the spawnd of this user and these variables listens.
 func controlSocket() (dial.Socket, error) {
@@ -119,48 +114,5 @@ func controlSocket() (dial.Socket, error) {
 	if err != nil {
 		return dial.Socket{}, err
 	}
-	return dial.Socket{Path: folders.ControlSocket(), CheckPeer: endpoint.CheckPeer}, nil
-}
-
-func printJSON(out io.Writer, v any) error {
-	text, err := strictjson.Marshal(v)
-	if err == nil {
-		_, err = fmt.Fprintf(out, "%s\n", text)
-	}
-	return err
-}
-
-func printPanes(out io.Writer, panes []verbs.Pane) error {
-	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tSTATE\tSIZE\tPID\tRUNS\tNAME\tTITLE")
-	for _, p := range panes {
-		fmt.Fprintf(table, "%s\t%s\t%dx%d\t%s\t%s\t%s\t%s\n", p.ID, stateText(p), p.Cols, p.Rows, pidText(p.PID),
-			escaped(p.Foreground), escaped(p.Name), escaped(p.Title))
-	}
-	return table.Flush()
-}
-
-// stateText never makes an unknown end look like a success.
-func stateText(p verbs.Pane) string {
-	switch {
-	case p.ExitCode != nil:
-		return fmt.Sprintf("%s (%d)", p.State, *p.ExitCode)
-	case p.Signal != "":
-		return fmt.Sprintf("%s (%s)", p.State, p.Signal)
-	case p.State == verbs.PaneLost:
-		return "lost (status unknown)"
-	}
-	return string(p.State)
-}
-
-func pidText(pid int) string {
-	if pid == 0 {
-		return "-"
-	}
-	return strconv.Itoa(pid)
-}
-
-// escaped makes a text that a program chose harmless on this terminal.
-func escaped(text string) string {
-	return strings.Trim(strconv.QuoteToGraphic(text), `"`)
+	return dial.Socket{Path: folders.ControlSocket(), CheckPeer: endpoint.CheckPeer, Token: os.Getenv(tokenVariable)}, nil
 }

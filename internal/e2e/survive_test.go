@@ -178,7 +178,7 @@ func (h *host) pane(id string) verbs.Pane {
 func (h *host) closeAll() {
 	h.t.Helper()
 	for _, p := range h.panes() {
-		h.call(verbs.PaneKill, verbs.PaneKillParams{Pane: p.ID}, &verbs.Empty{})
+		h.call(verbs.PaneClose, verbs.PaneCloseParams{Pane: p.ID}, &verbs.Empty{})
 	}
 }
 

@@ -121,7 +121,7 @@ func (l *lab) newPane(ctx context.Context, argv ...string) (verbs.Pane, error) {
 }
 
 func (l *lab) killPane(ctx context.Context, id string) error {
-	return l.socket().Call(ctx, verbs.PaneKill, verbs.PaneKillParams{Pane: id}, &verbs.Empty{})
+	return l.socket().Call(ctx, verbs.PaneClose, verbs.PaneCloseParams{Pane: id}, &verbs.Empty{})
 }
 
 func (l *lab) panes(ctx context.Context) ([]verbs.Pane, error) {

@@ -90,7 +90,7 @@ func newHost(t *testing.T) *host {
 
 func (h *host) end() {
 	for _, id := range h.panes { // the test's own context has ended
-		if err := h.socket().Call(context.Background(), verbs.PaneKill, verbs.PaneKillParams{Pane: id}, &verbs.Empty{}); err != nil {
+		if err := h.socket().Call(context.Background(), verbs.PaneClose, verbs.PaneCloseParams{Pane: id}, &verbs.Empty{}); err != nil {
 			h.Errorf("close %s: %v", id, err)
 		}
 	}

@@ -106,7 +106,7 @@ func (h *host) doze(ctx context.Context, pane, name string, history bool, pause 
 		h.Fatal(err)
 	}
 	context.AfterFunc(ctx, func() { _ = c.Close() })
-	line, err := verbs.EncodeRequest(1, verbs.PaneStream, verbs.PaneStreamParams{Pane: pane, Name: name, History: history, ReadOnly: true})
+	line, err := verbs.EncodeRequest(1, verbs.PaneStream, verbs.PaneStreamParams{Pane: pane, Name: name, History: history, ReadOnly: true}, "")
 	if err != nil {
 		h.Fatal(err)
 	}

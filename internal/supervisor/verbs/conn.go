@@ -69,7 +69,7 @@ func (c *conn) serveLine(line []byte) bool {
 		return false
 	}
 	result, err := c.run(r)
-	return c.answer(r.ID, result, err)
+	return c.answer(r.ID, result, c.declared(r.Verb, err))
 }
 
 func (c *conn) run(r request) (any, error) {
@@ -77,10 +77,33 @@ func (c *conn) run(r request) (any, error) {
 	if !ok {
 		return nil, Errorf(CodeUnsupported, "this spawnd does not know that verb")
 	}
+	caller, err := c.s.o.Identity.Identify(c.u, r.Token)
+	if err != nil {
+		return nil, Errorf(CodeToken, "the token is not one that this spawnd has issued")
+	}
 	ctx, cancel := context.WithTimeout(c.s.ctx, runTimeout)
 	defer cancel()
-	return v.run(ctx, c, r.Params)
+	return v.run(ctx, &ask{c.s.o.Server, c, caller}, r.Params)
 }
+
+// declared finds the caller's words for an error, and logs what is a mistake of ours: a code or data that
+// the tables do not have.
+func (c *conn) declared(verb string, err error) error {
+	if err == nil {
+		return nil
+	}
+	told, public := refusalOf(err)
+	if !public {
+		c.s.o.Log.Warn("a request failed", "verb", verb, "error", err)
+	}
+	if v, ok := Lookup(verb); ok && !v.May(told.Code) || !told.keeps() {
+		c.s.o.Log.Error(undeclared, "verb", verb, "code", told.Code)
+	}
+	return told
+}
+
+// undeclared is the log line of an error that the verb's row does not have.
+const undeclared = "a verb gave an error that its row does not declare"
 
 // answer writes one line and reports whether the peer could be told.
 func (c *conn) answer(id int64, result any, err error) bool {
@@ -99,11 +122,7 @@ func (c *conn) answer(id int64, result any, err error) bool {
 func (c *conn) encode(id int64, result any, err error) ([]byte, error) {
 	a := answer{ID: id}
 	if err != nil {
-		told, public := refusalOf(err)
-		if !public {
-			c.s.o.Log.Warn("a request failed", "error", err)
-		}
-		a.Error = told
+		a.Error, _ = refusalOf(err)
 	} else if a.OK, err = strictjson.Marshal(result); err != nil {
 		return nil, err
 	}

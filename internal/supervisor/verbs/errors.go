@@ -6,39 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"maps"
+	"slices"
 
 	"spawn/internal/supervisor/control"
 	"spawn/internal/supervisor/fanout"
-)
-
-// Code names an error to programs. What comes before the dot is its class, which decides the exit code.
-type Code string
-
-const (
-	CodeInvalidJSON   Code = "invalid.json"
-	CodeInvalidParams Code = "invalid.params"
-	CodeInvalidSize   Code = "invalid.size"
-	CodeInvalidName   Code = "invalid.name"
-
-	CodeNoPane   Code = "not_found.pane"
-	CodeNoViewer Code = "not_found.viewer"
-
-	CodeReadOnly      Code = "denied.read_only"
-	CodeNotController Code = "denied.not_controller"
-
-	CodeRequested Code = "conflict.requested"
-	CodeNoRequest Code = "conflict.no_request"
-
-	CodeNoDaemon Code = "unavailable.daemon"  // none listens, or it went away before it answered
-	CodeBusy     Code = "unavailable.busy"    // too many connections
-	CodeTimeout  Code = "unavailable.timeout" // the worker did not answer in time
-	CodeEnded    Code = "unavailable.ended"   // the pane's terminal has ended
-	CodeFull     Code = "unavailable.full"    // too many viewers, or panes
-	CodeStart    Code = "unavailable.start"   // the terminal could not be started
-
-	CodeUnsupported Code = "unsupported.verb"
-	CodeInternal    Code = "internal"
+	"spawn/internal/supervisor/verbs/shape"
 )
 
 // Error is a verb's refusal, as it goes over the socket. Message is for people and says what to do;
@@ -46,7 +19,7 @@ const (
 type Error struct {
 	Code    Code              `json:"code"`
 	Message string            `json:"message"`
-	Data    map[string]string `json:"data"`
+	Data    map[string]string `json:"data"` // its names are those that the table of codes lists
 }
 
 func (e *Error) Error() string { return e.Message }
@@ -55,6 +28,30 @@ func (e *Error) Error() string { return e.Message }
 // the table below is written to the log, and the caller is told CodeInternal.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// With returns the error with one more member of its data.
+func (e *Error) With(name, value string) *Error {
+	more := *e
+	more.Data = maps.Clone(e.Data)
+	if more.Data == nil {
+		more.Data = map[string]string{}
+	}
+	more.Data[name] = value
+	return &more
+}
+
+// invalid is the refusal of parameters that are not those of the verb.
+func invalid(err error) *Error {
+	f := (*shape.Fault)(nil)
+	if !errors.As(err, &f) {
+		return Errorf(CodeInvalidParams, "the parameters are not those of this verb").With("param", "")
+	}
+	code := CodeInvalidParams
+	if f.Code != "" {
+		code = Code(f.Code)
+	}
+	return Errorf(code, "%s", f).With("param", f.Param)
 }
 
 // known are the errors of the rooms below and their codes.
@@ -88,22 +85,23 @@ func refusalOf(err error) (*Error, bool) {
 	return &Error{Code: CodeInternal, Message: "the request failed; the log of spawnd says why"}, false
 }
 
-// exits are the exit codes by class of error.
-var exits = map[string]int{
-	"invalid": 2, "not_found": 3, "denied": 4, "conflict": 5, "unavailable": 6, "unsupported": 10,
-}
-
 // ExitCode is what a command ends with: 0 without an error, a code by class for an Error, 1 for any other.
 func ExitCode(err error) int {
-	if err == nil {
-		return 0
-	}
 	var e *Error
-	if errors.As(err, &e) {
-		class, _, _ := strings.Cut(string(e.Code), ".")
-		if code, ok := exits[class]; ok {
-			return code
-		}
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &e):
+		return e.Code.Exit()
 	}
 	return 1
+}
+
+// keeps reports whether the error is one that the table describes: a code of it, with data that the code has.
+func (e *Error) keeps() bool {
+	s, ok := e.Code.spec()
+	for name := range e.Data {
+		ok = ok && slices.Contains(s.Data, name)
+	}
+	return ok
 }

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -23,6 +24,7 @@ type fakeServer struct {
 	mu      sync.Mutex
 	started []PaneNewParams
 	named   string
+	fails   error // what every act gives, when set
 	killed  bool
 	viewers chan *fakeViewer // attached, in order
 }
@@ -53,6 +55,9 @@ func (s *fakeServer) NewPane(_ context.Context, p PaneNewParams) (Pane, error) {
 func (s *fakeServer) KillPane(_ context.Context, id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.fails != nil {
+		return s.fails
+	}
 	s.killed = id == "p1"
 	return noPane(id)
 }
@@ -154,6 +159,12 @@ func (l *lockedBuffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
+func (l *lockedBuffer) Reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.b.Reset()
+}
+
 func (l *lockedBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -189,6 +200,9 @@ func (r *running) finish() {
 	r.stop = nil
 	if err := <-r.ended; err != nil {
 		r.Errorf("serve: %v", err)
+	}
+	if strings.Contains(r.log.String(), undeclared) {
+		r.Errorf("the table is not true:\n%s", r.log)
 	}
 }
 

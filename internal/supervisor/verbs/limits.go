@@ -24,12 +24,4 @@ const (
 	runTimeout = 30 * time.Second
 	// acceptPause is how long to wait before the next connection when there are no descriptors left.
 	acceptPause = 50 * time.Millisecond
-
-	argvMax       = 256      // words of a command
-	argvBytesMax  = 48 << 10 // of all words together: what fits a request
-	pathBytesMax  = 4096
-	nameBytesMax  = 512
-	paneIDMax     = 24
-	viewerNameMax = 128
-	streamNameMax = 64
 )

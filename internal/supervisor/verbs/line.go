@@ -15,28 +15,29 @@ import (
 // ErrLine means that a line is longer than it may be.
 var ErrLine = errors.New("line too long")
 
-// unread is a JSON value whose type is not known yet.
-type unread []byte
+// Raw is a JSON value whose type is not known yet, or that has been encoded already.
+type Raw []byte
 
 // UnmarshalJSON keeps the value, whose bytes the decoder reuses.
-func (u *unread) UnmarshalJSON(raw []byte) error {
-	*u = slices.Clone(raw)
+func (r *Raw) UnmarshalJSON(raw []byte) error {
+	*r = slices.Clone(raw)
 	return nil
 }
 
 // MarshalJSON writes the value as it was read.
-func (u unread) MarshalJSON() ([]byte, error) { return u, nil }
+func (r Raw) MarshalJSON() ([]byte, error) { return r, nil }
 
 type request struct {
 	ID     int64  `json:"id"` // the answer has the same
 	Verb   string `json:"verb"`
-	Params unread `json:"params,omitzero"`
+	Params Raw    `json:"params,omitzero"`
+	Token  string `json:"token,omitzero"` // of the caller; without, the kernel says who it is
 }
 
 // answer has either OK or Error.
 type answer struct {
 	ID    int64  `json:"id"` // 0 when the request could not be read
-	OK    unread `json:"ok,omitzero"`
+	OK    Raw    `json:"ok,omitzero"`
 	Error *Error `json:"error,omitzero"`
 }
 
@@ -62,13 +63,13 @@ func ReadLine(r *bufio.Reader, max int) ([]byte, error) {
 	}
 }
 
-// EncodeRequest makes the line of one request.
-func EncodeRequest(id int64, verb string, params any) ([]byte, error) {
+// EncodeRequest makes the line of one request. The token may be empty.
+func EncodeRequest(id int64, verb string, params any, token string) ([]byte, error) {
 	raw, err := strictjson.Marshal(params)
 	if err != nil {
 		return nil, fmt.Errorf("encode parameters of %s: %w", verb, err)
 	}
-	line, err := strictjson.Marshal(request{id, verb, raw})
+	line, err := strictjson.Marshal(request{id, verb, raw, token})
 	if err != nil {
 		return nil, fmt.Errorf("encode request %s: %w", verb, err)
 	}

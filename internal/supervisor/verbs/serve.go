@@ -18,6 +18,9 @@ type Options struct {
 	// CheckPeer is asked before the first byte of a connection is read; with an error that connection
 	// is closed without a word. It must be there.
 	CheckPeer func(*net.UnixConn) error
+	// Identity and Authority say who asks and what they may. Nil is Owner.
+	Identity  Identity
+	Authority Authority
 	Log       *slog.Logger
 }
 
@@ -42,6 +45,12 @@ func Serve(ctx context.Context, ln net.Listener, o Options) error {
 }
 
 func newServer(o Options) *server {
+	if o.Identity == nil {
+		o.Identity = Owner{}
+	}
+	if o.Authority == nil {
+		o.Authority = Owner{}
+	}
 	s := &server{o: o, lineTimeout: lineTimeout}
 	s.mu.conns = map[*conn]time.Time{}
 	return s

@@ -37,9 +37,9 @@ type stream struct {
 }
 
 // attach makes the connection a viewer. Nothing is sent before the answer.
-func (c *conn) attach(ctx context.Context, p PaneStreamParams) (PaneStreamResult, error) {
-	s := &stream{c: c, history: p.History, ready: make(chan struct{}), gone: make(chan struct{})}
-	v, err := c.s.o.Server.AttachPane(ctx, p.Pane, s, fanout.AttachOptions{
+func attach(ctx context.Context, a *ask, p PaneStreamParams) (PaneStreamResult, error) {
+	s := &stream{c: a.conn, history: p.History, ready: make(chan struct{}), gone: make(chan struct{})}
+	v, err := a.AttachPane(ctx, p.Pane, s, fanout.AttachOptions{
 		Cols: p.Cols, Rows: p.Rows, History: p.History, Screen: !p.History, ReadOnly: p.ReadOnly, Name: p.Name,
 		Resume: fanout.Mark(p.Resume),
 	})
@@ -52,17 +52,8 @@ func (c *conn) attach(ctx context.Context, p PaneStreamParams) (PaneStreamResult
 			return PaneStreamResult{}, err
 		}
 	}
-	s.viewer, c.stream = v, s
+	s.viewer, a.conn.stream = v, s
 	return PaneStreamResult{Viewer: viewerName(v.ID()), Stream: v.Stream(), Resumed: v.Resumed()}, nil
-}
-
-// viewerList is what viewer.list shows of a pane's counters.
-func viewerList(s fanout.Stats) ViewerListResult {
-	r := ViewerListResult{Snapshots: s.Snapshots, Resumes: s.Resumes, Drops: s.Drops, Bytes: s.Bytes}
-	for _, v := range s.Viewers {
-		r.Viewers = append(r.Viewers, Viewing{viewerName(v.ID), v.Name, v.Control, v.Resumed, v.Drops, v.Bytes, v.Waiting, v.Bound})
-	}
-	return r
 }
 
 // serve reads the peer's frames until it goes or the viewer ends.

@@ -141,7 +141,7 @@ func TestAMarkIsPassedOnAndTheAnswerSaysWhetherItCounted(t *testing.T) {
 	if got := ask(`{"stream":"another","position":"1"}`); got != `{"id":1,"ok":{"viewer":"5","stream":"S"}}` {
 		t.Error(got)
 	}
-	for _, wrong := range []string{`{"stream":"S","position":1}`, `{"stream":"S","position":"-1"}`, `{"stream":"S","at":"1"}`, `{"stream":"` + strings.Repeat("x", streamNameMax+1) + `"}`} {
+	for _, wrong := range []string{`{"stream":"S","position":1}`, `{"stream":"S","position":"-1"}`, `{"stream":"S","at":"1"}`, `{"stream":"` + strings.Repeat("x", 65) + `"}`} {
 		if got := ask(wrong); !strings.Contains(got, "invalid.params") {
 			t.Errorf("%.40s: %s", wrong, got)
 		}

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -18,28 +18,6 @@ import (
 	"spawn/internal/supervisor/control"
 	"spawn/internal/supervisor/fanout"
 )
-
-func TestTableIsWhole(t *testing.T) {
-	seen := map[string]bool{}
-	shape := regexp.MustCompile(`^[a-z]+\.[a-z_]+$`)
-	for _, v := range Table() {
-		if seen[v.Name] || !shape.MatchString(v.Name) || v.Summary == "" || v.run == nil || v.Params == nil || v.Result == nil {
-			t.Errorf("%+v", v)
-		}
-		seen[v.Name] = true
-		if v.Right < RightRead || v.Right > RightAdmin || v.Right.String() == "none" {
-			t.Errorf("%s needs right %d", v.Name, v.Right)
-		}
-		for _, c := range v.Errors {
-			if ExitCode(Errorf(c, "")) == 1 {
-				t.Errorf("%s: code %s has no class", v.Name, c)
-			}
-		}
-		if found, ok := Lookup(v.Name); !ok || found.Name != v.Name {
-			t.Errorf("%s is not found", v.Name)
-		}
-	}
-}
 
 func TestExitCodes(t *testing.T) {
 	for want, err := range map[int]error{
@@ -59,28 +37,28 @@ func TestEveryVerbAnswers(t *testing.T) {
 	r := run(t, nil)
 	p := r.dial()
 	for line, want := range map[string]string{
-		`{"id":1,"verb":"pane.list","params":{}}`:                          `{"id":1,"ok":{"panes":[{"id":"p1","session_id":"6e1f8f0e-7b1c-4b5e-9d55-0d7d6c2a8f10","pid":42,"state":"running","title":"vim","name":"","cols":80,"rows":24,"exit_code":null,"signal":"","foreground":"","viewers":1}]}}`,
-		`{"id":2,"verb":"pane.list"}`:                                      `{"id":2,"ok":{"panes":[`,
-		`{"id":3,"verb":"pane.new","params":{"cwd":"/","argv":["top"]}}`:   `{"id":3,"ok":{"pane":{"id":"p1",`,
-		`{"id":4,"verb":"pane.kill","params":{"pane":"p1"}}`:               `{"id":4,"ok":{}}`,
-		`{"id":5,"verb":"pane.rename","params":{"pane":"p1","name":"æ"}}`:  `{"id":5,"ok":{"pane":{"id":"p1",`,
-		`{"id":20,"verb":"viewer.list","params":{"pane":"p1"}}`:            `{"id":20,"ok":{"viewers":[{"viewer":"5","name":"tty","control":true,"resumed":false,"drops":0,"bytes":9,"waiting":0,"bound":7}],"snapshots":0,"resumes":0,"drops":1,"bytes":0}}`,
-		`{"id":21,"verb":"viewer.list","params":{"pane":"p2"}}`:            `{"id":21,"error":{"code":"not_found.pane",`,
-		`{"id":22,"verb":"viewer.list","params":{}}`:                       `{"id":22,"error":{"code":"invalid.params",`,
-		`{"id":6,"verb":"pair.new"}`:                                       `{"id":6,"ok":{"url":"http://127.0.0.1:1/#pair=x"}}`,
-		`{"id":7,"verb":"server.info","params":{}}`:                        `{"id":7,"ok":{"version":"v","host_name":"","source":"","pid":7,"started_at":0,"addresses":[],"panes":0}}`,
-		`{"id":8,"verb":"pane.kill","params":{"pane":"p2"}}`:               `{"id":8,"error":{"code":"not_found.pane","message":"there is no pane p2","data":{}}}`,
-		`{"id":9,"verb":"pane.stream","params":{"pane":"p2"}}`:             `{"id":9,"error":{"code":"not_found.pane",`,
-		`{"id":10,"verb":"pane.fly","params":{}}`:                          `{"id":10,"error":{"code":"unsupported.verb",`,
-		`{"id":11,"verb":"pane.new","params":{"cols":80}}`:                 `{"id":11,"error":{"code":"invalid.size",`,
-		`{"id":12,"verb":"pane.new","params":{"cwd":"relative"}}`:          `{"id":12,"error":{"code":"invalid.params",`,
-		`{"id":13,"verb":"pane.new","params":{"argv":[""]}}`:               `{"id":13,"error":{"code":"invalid.params",`,
-		`{"id":14,"verb":"pane.new","params":{"argv":["a\u0000"]}}`:        `{"id":14,"error":{"code":"invalid.params",`,
-		`{"id":15,"verb":"pane.kill","params":{"pane":"../x"}}`:            `{"id":15,"error":{"code":"invalid.params",`,
-		`{"id":16,"verb":"pane.kill"}`:                                     `{"id":16,"error":{"code":"invalid.params",`,
-		`{"id":17,"verb":"pane.kill","params":{"pane":"p1","force":true}}`: `{"id":17,"error":{"code":"invalid.params",`,
-		`{"id":18,"verb":"pane.kill","params":{"Pane":"p1"}}`:              `{"id":18,"error":{"code":"invalid.params",`,
-		`{"id":19,"verb":"pane.new","params":{"cols":65536,"rows":1}}`:     `{"id":19,"error":{"code":"invalid.params",`,
+		`{"id":1,"verb":"pane.list","params":{}}`:                           `{"id":1,"ok":{"panes":[{"id":"p1","session_id":"6e1f8f0e-7b1c-4b5e-9d55-0d7d6c2a8f10","pid":42,"state":"running","title":"vim","name":"","cols":80,"rows":24,"exit_code":null,"signal":"","foreground":"","viewers":1}]}}`,
+		`{"id":2,"verb":"pane.list"}`:                                       `{"id":2,"ok":{"panes":[`,
+		`{"id":3,"verb":"pane.new","params":{"cwd":"/","argv":["top"]}}`:    `{"id":3,"ok":{"pane":{"id":"p1",`,
+		`{"id":4,"verb":"pane.close","params":{"pane":"p1"}}`:               `{"id":4,"ok":{}}`,
+		`{"id":5,"verb":"pane.rename","params":{"pane":"p1","name":"æ"}}`:   `{"id":5,"ok":{"pane":{"id":"p1",`,
+		`{"id":20,"verb":"viewer.list","params":{"pane":"p1"}}`:             `{"id":20,"ok":{"viewers":[{"viewer":"5","name":"tty","control":true,"resumed":false,"drops":0,"bytes":9,"waiting":0,"bound":7}],"snapshots":0,"resumes":0,"drops":1,"bytes":0}}`,
+		`{"id":21,"verb":"viewer.list","params":{"pane":"p2"}}`:             `{"id":21,"error":{"code":"not_found.pane",`,
+		`{"id":22,"verb":"viewer.list","params":{}}`:                        `{"id":22,"error":{"code":"invalid.params",`,
+		`{"id":6,"verb":"pair.new"}`:                                        `{"id":6,"ok":{"url":"http://127.0.0.1:1/#pair=x"}}`,
+		`{"id":7,"verb":"server.info","params":{}}`:                         `{"id":7,"ok":{"version":"v","host_name":"","source":"","pid":7,"started_at":0,"addresses":[],"panes":0}}`,
+		`{"id":8,"verb":"pane.close","params":{"pane":"p2"}}`:               `{"id":8,"error":{"code":"not_found.pane","message":"there is no pane p2","data":{}}}`,
+		`{"id":9,"verb":"pane.stream","params":{"pane":"p2"}}`:              `{"id":9,"error":{"code":"not_found.pane",`,
+		`{"id":10,"verb":"pane.fly","params":{}}`:                           `{"id":10,"error":{"code":"unsupported.verb",`,
+		`{"id":11,"verb":"pane.new","params":{"cols":80}}`:                  `{"id":11,"error":{"code":"invalid.size",`,
+		`{"id":12,"verb":"pane.new","params":{"cwd":"relative"}}`:           `{"id":12,"error":{"code":"invalid.params",`,
+		`{"id":13,"verb":"pane.new","params":{"argv":[""]}}`:                `{"id":13,"error":{"code":"invalid.params",`,
+		`{"id":14,"verb":"pane.new","params":{"argv":["a\u0000"]}}`:         `{"id":14,"error":{"code":"invalid.params",`,
+		`{"id":15,"verb":"pane.close","params":{"pane":"../x"}}`:            `{"id":15,"error":{"code":"invalid.params",`,
+		`{"id":16,"verb":"pane.close"}`:                                     `{"id":16,"error":{"code":"invalid.params",`,
+		`{"id":17,"verb":"pane.close","params":{"pane":"p1","force":true}}`: `{"id":17,"error":{"code":"invalid.params",`,
+		`{"id":18,"verb":"pane.close","params":{"Pane":"p1"}}`:              `{"id":18,"error":{"code":"invalid.params",`,
+		`{"id":19,"verb":"pane.new","params":{"cols":65536,"rows":1}}`:      `{"id":19,"error":{"code":"invalid.size",`,
 	} {
 		if got := p.ask(line); !strings.HasPrefix(got, want) {
 			t.Errorf("%s\n got %s\nwant %s", line, got, want)
@@ -186,15 +164,38 @@ func (r *running) median() time.Duration {
 	return took[50]
 }
 
+// awaitSilence returns when no connection is at work. An answer is read before its connection is silent.
+func (r *running) awaitSilence() {
+	r.Helper()
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	deadline := time.After(10 * time.Second)
+	for {
+		r.s.mu.Lock()
+		atWork := slices.ContainsFunc(slices.Collect(maps.Values(r.s.mu.conns)), time.Time.IsZero)
+		r.s.mu.Unlock()
+		if !atWork {
+			return
+		}
+		select {
+		case <-deadline:
+			r.Fatal("a connection stays at work")
+		case <-look.C:
+		}
+	}
+}
+
 func TestTheLongestSilentConnectionMakesRoom(t *testing.T) {
 	r := run(t, nil)
 	var silent []*peer
 	for range connectionsMax {
 		p := r.dial()
 		p.ask(`{"id":1,"verb":"pane.list"}`) // it is admitted
+		r.awaitSilence()
 		silent = append(silent, p)
 	}
 	silent[0].ask(`{"id":1,"verb":"pane.list"}`) // now the second is the longest silent
+	r.awaitSilence()
 	if got := r.dial().ask(`{"id":1,"verb":"pane.list"}`); !strings.HasPrefix(got, `{"id":1,"ok"`) {
 		t.Fatal(got)
 	}

@@ -27,6 +27,8 @@ type Socket struct {
 	Path string
 	// CheckPeer is asked before the first byte is sent. Nil trusts whoever could bind the path.
 	CheckPeer func(*net.UnixConn) error
+	// Token says who asks, when the kernel's word is not to decide; "" without one.
+	Token string
 }
 
 // Call asks for one verb and reads its result into result, a pointer. A refusal by spawnd is a
@@ -38,7 +40,7 @@ func (s Socket) Call(ctx context.Context, verb string, params, result any) error
 	}
 	defer u.Close()
 	defer context.AfterFunc(ctx, func() { _ = u.Close() })()
-	return ask(ctx, u, bufio.NewReader(u), verb, params, result)
+	return s.ask(ctx, u, bufio.NewReader(u), verb, params, result)
 }
 
 // Stream attaches to a pane. The caller closes the stream.
@@ -50,7 +52,7 @@ func (s Socket) Stream(ctx context.Context, p verbs.PaneStreamParams) (*Stream, 
 	}
 	stop := context.AfterFunc(ctx, func() { _ = u.Close() })
 	r := bufio.NewReader(u)
-	err = ask(ctx, u, r, verbs.PaneStream, p, &result)
+	err = s.ask(ctx, u, r, verbs.PaneStream, p, &result)
 	if !stop() && err == nil {
 		err = ctx.Err()
 	}
@@ -89,9 +91,9 @@ func (s Socket) connect(ctx context.Context) (*net.UnixConn, error) {
 }
 
 // ask sends one request and reads its answer.
-func ask(ctx context.Context, u *net.UnixConn, r *bufio.Reader, verb string, params, result any) error {
+func (s Socket) ask(ctx context.Context, u *net.UnixConn, r *bufio.Reader, verb string, params, result any) error {
 	const id = 1
-	line, err := verbs.EncodeRequest(id, verb, params)
+	line, err := verbs.EncodeRequest(id, verb, params, s.Token)
 	if err != nil {
 		return err
 	}

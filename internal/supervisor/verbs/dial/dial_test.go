@@ -71,7 +71,7 @@ func TestCallsThatFailHaveTheirExitCode(t *testing.T) {
 		"path too long":   {Socket{Path: "/" + strings.Repeat("x", 200)}, 6, "too long"},
 		"somebody else's": {Socket{Path: listen(t, saying("")).Path, CheckPeer: func(*net.UnixConn) error { return errors.New("uid 0") }}, 1, "uid 0"},
 	} {
-		err := c.socket.Call(t.Context(), verbs.PaneKill, verbs.PaneKillParams{Pane: "p9"}, &result)
+		err := c.socket.Call(t.Context(), verbs.PaneClose, verbs.PaneCloseParams{Pane: "p9"}, &result)
 		if verbs.ExitCode(err) != c.code || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, exit code %d, want %q and %d", name, err, verbs.ExitCode(err), c.says, c.code)
 		}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"spawn/internal/strictjson"
+	"spawn/internal/supervisor/verbs"
+	"spawn/internal/supervisor/verbs/shape"
+)
+
+// shows are the results that people have a better form for than a list of members.
+var shows = map[string]func(io.Writer, any) error{
+	verbs.PaneList: func(out io.Writer, r any) error { return printPanes(out, r.(*verbs.PaneListResult).Panes) },
+	verbs.PaneNew:  func(out io.Writer, r any) error { return printLine(out, r.(*verbs.PaneResult).Pane.ID) },
+	verbs.PairNew:  func(out io.Writer, r any) error { return printLine(out, r.(*verbs.PairNewResult).URL) },
+}
+
+// show writes a result for people. Every text in it is escaped: a program may have chosen it.
+func show(out io.Writer, v verbs.Verb, result any) error {
+	if own, ok := shows[v.Name]; ok {
+		return own(out, result)
+	}
+	src, err := strictjson.Marshal(result)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	if err := showRecord(table, v.Result, src); err != nil {
+		return err
+	}
+	return table.Flush()
+}
+
+// showRecord writes a line for each member, those of records among them, and then the lists of records.
+func showRecord(out *tabwriter.Writer, s shape.Struct, src verbs.Raw) error {
+	var members map[string]verbs.Raw
+	if err := strictjson.Unmarshal(src, &members); err != nil {
+		return err
+	}
+	var tables []shape.Member
+	for _, m := range s.Members {
+		v, there := members[m.Name]
+		var err error
+		switch {
+		case !there:
+		case m.Kind == shape.Record:
+			err = showRecord(out, *m.Of, v)
+		case m.Kind == shape.List && m.Elem == shape.Record:
+			tables = append(tables, m)
+		default:
+			_, err = fmt.Fprintf(out, "%s\t%s\n", heading(m), cell(v))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, m := range tables {
+		if err := errors.Join(out.Flush(), showTable(out, *m.Of, members[m.Name]), out.Flush()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func showTable(out io.Writer, s shape.Struct, src verbs.Raw) error {
+	var rows []map[string]verbs.Raw
+	if err := strictjson.Unmarshal(src, &rows); err != nil {
+		return err
+	}
+	var head []string
+	for _, m := range s.Members {
+		head = append(head, heading(m))
+	}
+	fmt.Fprintln(out, strings.Join(head, "\t"))
+	for _, row := range rows {
+		var cells []string
+		for _, m := range s.Members {
+			cells = append(cells, cell(row[m.Name]))
+		}
+		if _, err := fmt.Fprintln(out, strings.Join(cells, "\t")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func heading(m shape.Member) string { return strings.ToUpper(strings.ReplaceAll(m.Name, "_", " ")) }
+
+// cell is one value for a person: texts without quotation marks, lists with commas, nothing as a dash.
+func cell(v verbs.Raw) string {
+	var text string
+	var list []string
+	switch {
+	case len(v) == 0 || string(v) == "null":
+		return "-"
+	case strictjson.Unmarshal(v, &text) == nil:
+		return escaped(text)
+	case strictjson.Unmarshal(v, &list) == nil:
+		for i, t := range list {
+			list[i] = escaped(t)
+		}
+		return strings.Join(list, ", ")
+	}
+	return escaped(string(v))
+}
+
+// escaped makes a text that a program chose harmless on this terminal: controls, bidi and zero-width
+// characters and what is no UTF-8 are written as what they are.
+func escaped(text string) string {
+	quoted := strconv.QuoteToGraphic(text)
+	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
+}
+
+func printLine(out io.Writer, text string) error {
+	_, err := fmt.Fprintln(out, escaped(text))
+	return err
+}
+
+func printJSON(out io.Writer, v any) error {
+	text, err := strictjson.Marshal(v)
+	if err == nil {
+		_, err = fmt.Fprintf(out, "%s\n", text)
+	}
+	return err
+}
+
+func printPanes(out io.Writer, panes []verbs.Pane) error {
+	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(table, "ID\tSTATE\tSIZE\tPID\tRUNS\tNAME\tTITLE")
+	for _, p := range panes {
+		fmt.Fprintf(table, "%s\t%s\t%dx%d\t%s\t%s\t%s\t%s\n", p.ID, stateText(p), p.Cols, p.Rows, pidText(p.PID),
+			escaped(p.Foreground), escaped(p.Name), escaped(p.Title))
+	}
+	return table.Flush()
+}
+
+// stateText never makes an unknown end look like a success.
+func stateText(p verbs.Pane) string {
+	switch {
+	case p.ExitCode != nil:
+		return fmt.Sprintf("%s (%d)", p.State, *p.ExitCode)
+	case p.Signal != "":
+		return fmt.Sprintf("%s (%s)", p.State, p.Signal)
+	case p.State == verbs.PaneLost:
+		return "lost (status unknown)"
+	}
+	return string(p.State)
+}
+
+func pidText(pid int) string {
+	if pid == 0 {
+		return "-"
+	}
+	return strconv.Itoa(pid)
+}

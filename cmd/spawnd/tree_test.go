@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"spawn/internal/supervisor/verbs"
+	"spawn/internal/supervisor/verbs/shape"
+)
+
+func TestEveryVerbIsACommandWithAllItsFlags(t *testing.T) {
+	for _, v := range verbs.Table() {
+		if v.Stream {
+			continue
+		}
+		cmd, rest, err := rootCommand().Find(v.Command())
+		if err != nil || len(rest) > 0 {
+			t.Errorf("%s is no command: %v", v.Name, err)
+			continue
+		}
+		for _, m := range v.Params.Members {
+			f := cmd.Flags().Lookup(verbs.FlagName(m))
+			if f == nil || !strings.Contains(f.Usage, m.Help) {
+				t.Errorf("%s has no flag for %s, or one without its help", v.Name, m.Name)
+			}
+		}
+		if groups[v.Command()[0]] == "" {
+			t.Errorf("nothing says what the commands of %s are about", v.Command()[0])
+		}
+	}
+}
+
+// What a program chose never moves a cursor, turns text around or ends a line (T55).
+func TestShownTextIsHarmless(t *testing.T) {
+	hostile := "a\x1b[2J\r\nb\t\u202e\u200b\u2066\u0085\xff\u2028" + strings.Repeat("x", 10)
+	var out strings.Builder
+	for _, v := range verbs.Table() {
+		if v.Stream {
+			continue
+		}
+		result := v.NewResult()
+		switch r := result.(type) {
+		case *verbs.PaneListResult:
+			r.Panes = []verbs.Pane{{ID: "p0", Name: hostile, Title: hostile, Foreground: hostile}}
+		case *verbs.PaneResult:
+			r.Pane = verbs.Pane{ID: "p0", Name: strings.ToValidUTF8(hostile, ""), Title: strings.ToValidUTF8(hostile, "")}
+		case *verbs.ViewerListResult:
+			r.Viewers = []verbs.Viewing{{Viewer: "1", Name: strings.ToValidUTF8(hostile, "")}}
+		case *verbs.PairNewResult:
+			r.URL = hostile
+		}
+		if err := show(&out, v, result); err != nil {
+			t.Errorf("%s: %v", v.Name, err)
+		}
+	}
+	text := out.String()
+	for _, r := range text {
+		if r != '\n' && !unicode.IsGraphic(r) || r == utf8.RuneError {
+			t.Fatalf("%U is shown: %q", r, text)
+		}
+	}
+	if strings.Count(text, `\u202e`) < 4 {
+		t.Errorf("too little was shown for this to mean anything:\n%s", text)
+	}
+}
+
+func TestTheHumanFormHasEveryMember(t *testing.T) {
+	type row struct {
+		Key string `json:"key" help:"a key"`
+	}
+	type result struct {
+		Rows []row    `json:"rows" help:"rows"`
+		Size uint16   `json:"size" help:"a size"`
+		Code *int     `json:"code" help:"a code"`
+		List []string `json:"list" help:"a list"`
+		Row  row      `json:"row" help:"a record"`
+		On   bool     `json:"on" help:"a flag"`
+	}
+	r := result{Rows: []row{{"k1"}, {"k2"}}, Size: 7, List: []string{"a", "b"}, Row: row{"k3"}}
+	var out strings.Builder
+	if err := show(&out, verbs.Verb{Name: "x.y", Result: shape.Of(r)}, r); err != nil {
+		t.Fatal(err)
+	}
+	if want := "SIZE  7\nCODE  -\nLIST  a, b\nKEY   k3\nON    false\nKEY\nk1\nk2\n"; out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}
