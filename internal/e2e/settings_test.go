@@ -71,7 +71,7 @@ func TestChangedSettingsCountForTheNextTerminal(t *testing.T) {
 		t.Errorf("a faulty file changed the size to %d", again.Cols)
 	}
 	for _, p := range h.panes() {
-		h.call(verbs.PaneKill, verbs.PaneKillParams{Pane: p.ID}, &verbs.Empty{})
+		h.call(verbs.PaneClose, verbs.PaneCloseParams{Pane: p.ID}, &verbs.Empty{})
 	}
 	d.stop()
 	h.awaitNothingLeft()

@@ -107,7 +107,7 @@ func TestDoctorLooksAtARunningSpawnd(t *testing.T) {
 	if err := socket.Call(t.Context(), verbs.PaneList, verbs.Empty{}, &list); err != nil || len(list.Panes) != 1 || list.Panes[0].State != verbs.PaneRunning {
 		t.Fatalf("after the doctor: %+v, %v", list.Panes, err)
 	}
-	if err := socket.Call(t.Context(), verbs.PaneKill, verbs.PaneKillParams{Pane: made.Pane.ID}, &verbs.Empty{}); err != nil {
+	if err := socket.Call(t.Context(), verbs.PaneClose, verbs.PaneCloseParams{Pane: made.Pane.ID}, &verbs.Empty{}); err != nil {
 		t.Fatal(err)
 	}
 }
