@@ -169,6 +169,18 @@ func (d *devices) seen(id string, now time.Time) error {
 	return d.save(next)
 }
 
+func (d *devices) remove(id string) error {
+	next := slices.DeleteFunc(slices.Clone(d.list), func(have Device) bool { return have.ID == id })
+	if len(next) == len(d.list) {
+		return ErrUnknownDevice
+	}
+	if err := d.save(next); err != nil {
+		return err
+	}
+	delete(d.keys, id)
+	return nil
+}
+
 func coarse(now time.Time) int64 { return now.Truncate(lastSeenStep).Unix() }
 
 // save replaces the file, and then what memory holds.
