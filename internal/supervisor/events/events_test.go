@@ -67,14 +67,14 @@ var views = [][]scope{
 func TestEveryReaderEndsWithTheTruth(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(t)
-		w.log.eventsMax = rapid.IntRange(1, 12).Draw(rt, "log")
+		w.log.eventsMax = rapid.IntRange(1, 80).Draw(rt, "log")
 		var readers []*reader
 		for i, scopes := range views {
 			w.rights[i] = scopes
 			readers = append(readers, w.reader(i, From{}, Filter{}))
 		}
 		readers = append(readers, w.reader(0, From{}, Filter{Resources: []string{"session:s0", "pane:p2"}}))
-		for range rapid.IntRange(5, 80).Draw(rt, "steps") {
+		for range rapid.IntRange(5, 120).Draw(rt, "steps") {
 			r := rapid.SampledFrom(readers).Draw(rt, "reader")
 			switch k := rapid.IntRange(0, 19).Draw(rt, "step"); {
 			case k < 10:
@@ -225,6 +225,25 @@ func TestFilters(t *testing.T) {
 	}
 	if _, err := r.sub.Next(poll()); !errors.Is(err, context.Canceled) || r.sub.Cursor() != "2" {
 		t.Errorf("%v", err)
+	}
+}
+
+// A right that is away for the moment of a snapshot, and back before the next event, leaves no hole.
+func TestRightsThatChangeDuringASnapshot(t *testing.T) {
+	w := newWorld(t)
+	w.act(0, 0)
+	away := true
+	sub, err := w.log.Subscribe(From{}, Filter{}, func(right, resource string, above []string) bool { return resource != "pane:p2" || !away })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := sub.Next(poll()); err != nil || len(b.Snapshot.Entities) != 2 {
+		t.Fatalf("%+v (%v)", b, err)
+	}
+	away = false
+	w.grant(0)
+	if b, err := sub.Next(poll()); err != nil || b.Snapshot == nil || len(b.Snapshot.Entities) != 3 {
+		t.Errorf("%+v (%v)", b, err)
 	}
 }
 

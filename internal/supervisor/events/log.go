@@ -219,9 +219,9 @@ func (l *Log) Close() {
 func (l *Log) after(cursor uint64) (next commit, ok, gap bool, more <-chan struct{}, ended bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	behind := l.mu.head - cursor
+	behind := l.mu.head - cursor // of a cursor from the future: more than there ever were
 	switch {
-	case cursor > l.mu.head || behind > uint64(len(l.mu.commits)):
+	case behind > uint64(len(l.mu.commits)):
 		return commit{}, false, true, nil, false
 	case behind == 0:
 		return commit{}, false, false, l.mu.more, l.mu.ended

@@ -16,7 +16,7 @@ type slotKey struct{ resource, slot string }
 type slot struct {
 	burst   int
 	left    int       // of the burst
-	since   time.Time // from when the next one of it is counted
+	since   time.Time // from when the next one of it is counted; when none is missing, the last look
 	pending *Change   // nil: nothing waits
 }
 
@@ -51,18 +51,16 @@ func (l *Log) Note(c Change) error {
 		s = &slot{burst: entry.Burst, left: entry.Burst, since: now}
 		l.mu.slots[key] = s
 	}
-	if s.refill(now); s.left == 0 || s.pending != nil {
+	if s.refill(now); s.left == 0 {
 		s.pending = &c
 		l.kickRun()
 		return nil
 	}
-	return l.spendLocked(s, c, now)
+	return l.spendLocked(s, c)
 }
 
-func (l *Log) spendLocked(s *slot, c Change, now time.Time) error {
-	if s.left == s.burst {
-		s.since = now
-	}
+// spendLocked takes the place of what waits, if anything does.
+func (l *Log) spendLocked(s *slot, c Change) error {
 	s.left--
 	s.pending = nil
 	return l.commitLocked([]Change{c})
@@ -98,7 +96,7 @@ func (l *Log) flush(all bool) time.Duration {
 		switch {
 		case s.pending != nil && (all || s.left > 0):
 			s.left = max(s.left, 1)
-			_ = l.spendLocked(s, *s.pending, now) // it was checked; the log has ended at worst
+			_ = l.spendLocked(s, *s.pending) // it was checked; the log has ended at worst
 		case s.pending != nil:
 			if due := s.since.Add(paceEvery).Sub(now); next == 0 || due < next {
 				next = due

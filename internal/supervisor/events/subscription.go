@@ -61,7 +61,7 @@ type Subscription struct {
 	may    May
 	at     uint64
 	reason Reason // of the snapshot that comes next; empty when events do
-	whole  bool   // the last snapshot left nothing out that there was; of a cursor's time nobody knows
+	whole  bool   // the last snapshot kept nothing from the reader; what a cursor's did nobody knows
 }
 
 // Subscribe finds the reader's place. The first batch is a snapshot unless the log can go on from there.
@@ -238,7 +238,6 @@ func (s *Subscription) seed() Batch {
 			s.whole = false
 		}
 	}
-	s.whole = s.whole && s.may("read", root, nil)
 	snapshot := &Snapshot{Reason: s.reason, Entities: shown}
 	s.at, s.reason = cursor, ""
 	return Batch{Source: s.log.o.Source, Cursor: formatCursor(cursor), Snapshot: snapshot}
