@@ -2,6 +2,8 @@
 
 package events
 
+//go:generate go run -C ../../.. ./internal/supervisor/events/gen
+
 import (
 	"fmt"
 	"slices"
@@ -15,11 +17,13 @@ type Type string
 const (
 	SessionCreated Type = "session.created"
 	SessionRenamed Type = "session.renamed"
+	SessionMoved   Type = "session.moved"
 	SessionClosed  Type = "session.closed"
 
 	WindowCreated       Type = "window.created"
 	WindowRenamed       Type = "window.renamed"
 	WindowLayoutChanged Type = "window.layout_changed"
+	WindowActivated     Type = "window.activated"
 	WindowMoved         Type = "window.moved"
 	WindowClosed        Type = "window.closed"
 
@@ -28,6 +32,8 @@ const (
 	PaneMoved        Type = "pane.moved"
 	PaneRemoved      Type = "pane.removed"
 	PaneExited       Type = "pane.exited"
+	PaneRevived      Type = "pane.revived"
+	PaneArchived     Type = "pane.archived"
 	PaneTagged       Type = "pane.tagged"
 	PaneTitle        Type = "pane.title"
 	PaneCwd          Type = "pane.cwd"
@@ -62,7 +68,14 @@ const (
 	Count Shape = "integer" // int64
 	Flag  Shape = "boolean"
 	Texts Shape = "strings"
+	Value Shape = "object" // Raw: JSON that another room has made, at most rawBytesMax bytes
 )
+
+// Raw is JSON as it goes out. Its texts were made clean by who made it.
+type Raw []byte
+
+// MarshalJSON is the text itself.
+func (r Raw) MarshalJSON() ([]byte, error) { return r, nil }
 
 // A Field is one member of an event's data.
 type Field struct {
@@ -95,7 +108,10 @@ func content(name, help string) Field {
 func count(name, help string) Field { return Field{Name: name, Shape: Count, Help: help} }
 func list(name, help string) Field  { return Field{Name: name, Shape: Texts, Help: help} }
 
-func (f Field) maybe() Field { f.Optional = true; return f }
+func value(name, help string) Field { return Field{Name: name, Shape: Value, Help: help} }
+
+func (f Field) maybe() Field     { f.Optional = true; return f }
+func (f Field) asContent() Field { f.Content = true; return f }
 
 // commandBurst is for scripts that wait for commands of theirs: some dozens at once are told one by one.
 const commandBurst = 32
@@ -103,20 +119,24 @@ const commandBurst = 32
 var catalogue = []Entry{
 	{Type: SessionCreated, Kind: "session", Right: "read", Fields: []Field{content("name", "what people call it")}, Help: "a session is there"},
 	{Type: SessionRenamed, Kind: "session", Right: "read", Fields: []Field{content("name", "its new name")}, Help: "a session has another name"},
+	{Type: SessionMoved, Kind: "session", Right: "read", Fields: []Field{count("index", "its place among the others, from 0")}, Help: "a session is in another place"},
 	{Type: SessionClosed, Kind: "session", Right: "read", Help: "a session is gone, after all that was in it"},
 
-	{Type: WindowCreated, Kind: "window", Right: "read", Fields: []Field{text("session", "where it is"), content("name", "what people call it"), text("layout", "its splits, as window.list prints them").maybe()}, Help: "a window is there"},
+	{Type: WindowCreated, Kind: "window", Right: "read", Fields: []Field{text("session", "where it is"), content("name", "what people call it"), value("nodes", "its splits and panes, as the tree of window.list").maybe()}, Help: "a window is there"},
 	{Type: WindowRenamed, Kind: "window", Right: "read", Fields: []Field{content("name", "its new name")}, Help: "a window has another name"},
-	{Type: WindowLayoutChanged, Kind: "window", Right: "read", Fields: []Field{count("revision", "grows with each change"), text("layout", "its splits, as window.list prints them").maybe()}, Help: "the splits or floats of a window are others"},
+	{Type: WindowLayoutChanged, Kind: "window", Right: "read", Fields: []Field{count("revision", "grows with each change"), value("nodes", "its splits and panes, as the tree of window.list").maybe(), text("zoomed", "pane that hides the others").maybe()}, Help: "the splits or floats of a window are others"},
+	{Type: WindowActivated, Kind: "window", Right: "read", Fields: []Field{text("pane", "that has the keys; empty without panes")}, Help: "another pane of a window has the keys"},
 	{Type: WindowMoved, Kind: "window", Right: "read", Reseeds: true, Fields: []Field{text("session", "where it is now"), count("index", "its place there, from 0")}, Help: "a window is in another place"},
 	{Type: WindowClosed, Kind: "window", Right: "read", Help: "a window is gone, after all that was in it"},
 
-	{Type: PaneCreated, Kind: "pane", Right: "read", Fields: []Field{text("window", "where it is"), content("name", "what people call it"), text("layer", "float, when it is not tiled").maybe(), text("argv0", "base name of its program").maybe()}, Help: "a pane is there"},
+	{Type: PaneCreated, Kind: "pane", Right: "read", Fields: []Field{text("window", "where it is"), content("name", "what people call it"), value("float", "its size and place, when it is not tiled").asContent().maybe(), list("tags", "key=value, sorted").asContent().maybe(), value("recovery", "of an archive").maybe(), text("argv0", "base name of its program").maybe()}, Help: "a pane is there"},
 	{Type: PaneRenamed, Kind: "pane", Right: "read", Fields: []Field{content("name", "its new name")}, Help: "a pane has another name"},
-	{Type: PaneMoved, Kind: "pane", Right: "read", Reseeds: true, Fields: []Field{text("window", "where it is now")}, Help: "a pane is in another window"},
+	{Type: PaneMoved, Kind: "pane", Right: "read", Reseeds: true, Fields: []Field{text("window", "where it is now"), value("float", "its size and place, when it is not tiled").asContent().maybe()}, Help: "a pane is in another window or layer, or a float was moved"},
 	{Type: PaneRemoved, Kind: "pane", Right: "read", Help: "a pane is gone"},
 	{Type: PaneExited, Kind: "pane", Right: "read", Fields: []Field{count("exit_code", "of its program; neither this nor a signal when nobody knows").maybe(), text("signal", "that ended its program").maybe()}, Help: "the program of a pane has ended"},
-	{Type: PaneTagged, Kind: "pane", Right: "read", Fields: []Field{{Name: "tags", Shape: Texts, Content: true, Help: "all of them now, as key=value, sorted"}}, Help: "the tags of a pane are others"},
+	{Type: PaneRevived, Kind: "pane", Right: "read", Help: "a pane that was given up turned out to be alive"},
+	{Type: PaneArchived, Kind: "pane", Right: "read", Fields: []Field{value("recovery", "what is known of it")}, Help: "what there is of an archive is another"},
+	{Type: PaneTagged, Kind: "pane", Right: "read", Fields: []Field{list("tags", "all of them now, as key=value, sorted").asContent()}, Help: "the tags of a pane are others"},
 	{Type: PaneTitle, Kind: "pane", Right: "read", Slot: "title", Burst: 1, Fields: []Field{content("title", "what the program calls it")}, Help: "the program set a title (OSC 0, 2)"},
 	{Type: PaneCwd, Kind: "pane", Right: "read", Slot: "cwd", Burst: 1, Fields: []Field{content("cwd", "as the shell says")}, Help: "the shell is in another folder (OSC 7)"},
 	{Type: PaneBell, Kind: "pane", Right: "read", Slot: "bell", Burst: 1, Help: "the bell rang"},
@@ -184,6 +204,8 @@ func (f Field) fits(value any) error {
 		ok = f.Shape == Count
 	case bool:
 		ok = f.Shape == Flag
+	case Raw:
+		ok = f.Shape == Value && len(v) > 0 && len(v) <= rawBytesMax
 	case []string:
 		ok = f.Shape == Texts && len(v) <= listMax && !slices.ContainsFunc(v, func(s string) bool { return !shows(s) })
 	}

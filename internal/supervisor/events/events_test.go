@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"spawn/internal/strictjson"
 )
 
 // top is above what lies nowhere else.
@@ -301,6 +303,9 @@ func TestNothingOutsideTheCatalogueIsCommitted(t *testing.T) {
 		{Type: PaneTagged, Resource: "pane:p0", Above: top, Data: map[string]any{"tags": make([]string, listMax+1)}},
 		{Type: PaneExited, Resource: "pane:p0", Above: top, Data: map[string]any{"exit_code": 0}}, // int, not int64
 		{Type: PaneRemoved, Resource: "pane:p0", Above: slices.Repeat(top, aboveMax+1)},
+		{Type: PaneArchived, Resource: "pane:p0", Above: top, Data: map[string]any{"recovery": Raw(nil)}},
+		{Type: PaneArchived, Resource: "pane:p0", Above: top, Data: map[string]any{"recovery": make(Raw, rawBytesMax+1)}},
+		{Type: PaneArchived, Resource: "pane:p0", Above: top, Data: map[string]any{"recovery": "{}"}},
 		{Type: PaneRemoved, Resource: "pane:p0"},
 		{Type: PaneRemoved, Resource: "pane:p0", Above: []string{"window:w0"}},
 		{Type: ServerStopping, Resource: root, Above: top},
@@ -503,6 +508,22 @@ func TestSourcesAreUUIDs(t *testing.T) {
 	}
 	if _, err := NewSource(bytes.NewReader(nil)); err == nil {
 		t.Error("a source without randomness")
+	}
+}
+
+// A batch goes out as JSON, whatever it holds.
+func TestBatchesAreJSON(t *testing.T) {
+	w := newWorld(t)
+	w.rights[0] = views[0]
+	w.commit(Change{Type: WindowLayoutChanged, Resource: "window:w0", Above: top, Data: map[string]any{"revision": int64(2), "nodes": Raw(`[{"kind":"pane"}]`)}})
+	b, err := w.reader(0, From{"spawn/test", "0"}, Filter{}).sub.Next(poll())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := strictjson.Marshal(b)
+	want := `{"source":"spawn/test","cursor":"1","events":[{"type":"window.layout_changed","resource":"window:w0","at":1000000000000,"data":{"nodes":[{"kind":"pane"}],"revision":2}}]}`
+	if err != nil || string(got) != want {
+		t.Errorf("%s (%v)", got, err)
 	}
 }
 

@@ -16,10 +16,11 @@ const (
 	// More than that is a mistake. A commit that is larger than the log is delivered as a snapshot.
 	commitEventsMax = 4*4096 + 1
 
-	fieldBytesMax = 4096 // of one text: a path is the longest (PATH_MAX)
-	listMax       = 64   // texts of one list
-	aboveMax      = 8    // what holds a resource: window, session, server, and room
-	filterMax     = 64   // patterns, or resources, of one filter
+	fieldBytesMax = 4096    // of one text: a path is the longest (PATH_MAX)
+	rawBytesMax   = 1 << 20 // of one Raw: a window with all of 4096 panes has 8191 nodes of up to 70 bytes
+	listMax       = 64      // texts of one list
+	aboveMax      = 8       // what holds a resource: window, session, server, and room
+	filterMax     = 64      // patterns, or resources, of one filter
 
 	// eventCost is what an event takes beside its texts, in bytes, rounded up.
 	eventCost = 256

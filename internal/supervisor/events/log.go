@@ -190,6 +190,8 @@ func (e Event) cost() int {
 		switch v := value.(type) {
 		case string:
 			n += len(v)
+		case Raw:
+			n += len(v)
 		case []string:
 			for _, s := range v {
 				n += len(s) + 16 // its header
