@@ -53,7 +53,8 @@ type AuthorityOptions struct {
 //
 // Locks: acting, then mu. Neither is held while Tree is asked; Devices is asked under both.
 type Authority struct {
-	o AuthorityOptions
+	o    AuthorityOptions
+	kick chan struct{} // something expires earlier than Run knows
 
 	acting sync.Mutex // one change at a time, until Changed has been told
 
@@ -76,7 +77,7 @@ func NewAuthority(o AuthorityOptions) (*Authority, Token, error) {
 	if o.Rand == nil {
 		o.Rand = rand.Reader
 	}
-	a := &Authority{o: o}
+	a := &Authority{o: o, kick: make(chan struct{}, 1)}
 	a.mu.grants, a.mu.to = map[string]*Grant{}, map[Principal][]*Grant{}
 	token, err := newToken(o.Rand)
 	if err != nil {

@@ -82,14 +82,35 @@ func (a *Authority) expireLocked() {
 // Run tells of what expires while nobody acts, until ctx ends. A check never waits for it: what has
 // expired gives nothing from that moment on.
 func (a *Authority) Run(ctx context.Context) {
-	tick := time.NewTicker(expiryStep)
-	defer tick.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	for {
 		select {
-		case <-tick.C:
-			_ = a.act(func() error { return nil })
+		case <-timer.C:
+		case <-a.kick:
 		case <-ctx.Done():
 			return
 		}
+		_ = a.act(func() error { return nil })
+		if next, any := a.untilExpiry(); any {
+			timer.Reset(min(next, expiryLookMax))
+		}
 	}
+}
+
+// untilExpiry is the time until the next grant expires, by the clock that says so first.
+func (a *Authority) untilExpiry() (next time.Duration, any bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := a.o.Now()
+	for _, g := range a.mu.grants {
+		if g.Expires.IsZero() {
+			continue
+		}
+		left := min(g.Expires.Sub(now), g.Expires.Round(0).Sub(now.Round(0)))
+		if !any || left < next {
+			next, any = left, true
+		}
+	}
+	return next, any
 }

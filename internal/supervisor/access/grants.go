@@ -205,6 +205,10 @@ func (a *Authority) addLocked(by Principal, g *Grant, life time.Duration) (Token
 	a.mu.grants[id] = &kept
 	a.mu.to[g.To] = append(a.mu.to[g.To], &kept)
 	a.noteLocked(Change{What: Issued, Grant: g.copy(), Actor: by})
+	select {
+	case a.kick <- struct{}{}:
+	default: // Run will look anyway
+	}
 	return token, nil
 }
 

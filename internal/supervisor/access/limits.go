@@ -26,8 +26,9 @@ const (
 	scopesMax  = 16   // of one grant
 	auditMax   = 1024 // changes that are remembered; a few hundred bytes each
 
-	// expiryStep is how late an expiry can be told of. What has expired is refused at once.
-	expiryStep = time.Second
+	// expiryLookMax is how late an expiry can be told of after the host slept, or its clock was set. What
+	// has expired is refused at once.
+	expiryLookMax = time.Minute
 
 	codesMax   = 8 // living codes; the oldest gives way
 	triesMax   = 3 // wrong tries at one code; then it is gone

@@ -109,10 +109,22 @@ func ParseResource(text string) (Resource, error) {
 	return "", fmt.Errorf("parse %q: %w", clip(text), ErrResource)
 }
 
-// Kind is "server", "session", "window" or "pane".
+// String is the resource, or what a caller sent in its place, made fit to be shown.
+func (r Resource) String() string {
+	if _, err := ParseResource(string(r)); err != nil {
+		return strconv.Quote(clip(string(r)))
+	}
+	return string(r)
+}
+
+// Kind is "server", "session", "window" or "pane"; "resource" for what is none of these.
 func (r Resource) Kind() string {
 	kind, _, _ := strings.Cut(string(r), ":")
-	return kind
+	switch kind {
+	case "server", "session", "window", "pane":
+		return kind
+	}
+	return "resource"
 }
 
 // ID is what follows the kind.
