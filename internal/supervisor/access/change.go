@@ -92,14 +92,14 @@ func (a *Authority) Run(ctx context.Context) {
 			return
 		}
 		_ = a.act(func() error { return nil })
-		if next, any := a.untilExpiry(); any {
+		if next, ok := a.untilExpiry(); ok {
 			timer.Reset(min(next, expiryLookMax))
 		}
 	}
 }
 
 // untilExpiry is the time until the next grant expires, by the clock that says so first.
-func (a *Authority) untilExpiry() (next time.Duration, any bool) {
+func (a *Authority) untilExpiry() (next time.Duration, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := a.o.Now()
@@ -108,9 +108,9 @@ func (a *Authority) untilExpiry() (next time.Duration, any bool) {
 			continue
 		}
 		left := min(g.Expires.Sub(now), g.Expires.Round(0).Sub(now.Round(0)))
-		if !any || left < next {
-			next, any = left, true
+		if !ok || left < next {
+			next, ok = left, true
 		}
 	}
-	return next, any
+	return next, ok
 }

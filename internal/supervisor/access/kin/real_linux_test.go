@@ -165,7 +165,7 @@ func unmarkedEnviron() []string {
 
 func (s *stage) accept() *net.UnixConn {
 	s.t.Helper()
-	s.ln.SetDeadline(time.Now().Add(20 * time.Second))
+	s.ln.SetDeadline(time.Now().Add(time.Minute))
 	conn, err := s.ln.AcceptUnix()
 	if err != nil {
 		s.t.Fatal(err)
