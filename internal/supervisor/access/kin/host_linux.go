@@ -29,23 +29,25 @@ const (
 // Before that it is a number. If its process ends before the handle is opened, and the number comes
 // into use again in that moment, it is the wrong one.
 func Recognise(conn *net.UnixConn, o Options) Place {
-	nobody := evidence{found: stranger}.decide()
 	pidfd, err := peerHandle(conn)
 	if err != nil {
-		return nobody
+		return evidence{found: stranger}.decide()
 	}
 	defer unix.Close(pidfd)
-	pid, err := pidOf(pidfd)
-	if err != nil {
-		return nobody
-	}
 	s := situation{host: proc{}, panes: o.Panes, self: o.Self, uid: os.Getuid(), scoped: o.Scoped}
 	if s.self == 0 {
 		s.self = os.Getpid()
 	}
-	e := s.gather(pid)
+	return s.recognise(pidfd)
+}
+
+func (s situation) recognise(pidfd int) Place {
+	e := evidence{found: stranger}
+	if pid, err := pidOf(pidfd); err == nil {
+		e = s.gather(pid)
+	}
 	if !alive(pidfd) {
-		return nobody // the number may have meant another process while we read
+		e.found |= stranger // the number may have meant another process while we read
 	}
 	return e.decide()
 }
@@ -120,19 +122,29 @@ func (proc) process(pid int) (process, error) {
 	return before, nil
 }
 
-// readStat reads proc_pid_stat(5). The name is in brackets and may itself hold brackets, spaces and line ends.
 func readStat(at string) (process, error) {
 	raw, err := readProc(at + "/stat")
 	if err != nil {
 		return process{}, err
 	}
+	p, err := parseStat(raw)
+	if err != nil {
+		return process{}, fmt.Errorf("read %s/stat: %w", at, err)
+	}
+	return p, nil
+}
+
+var errEnded = errors.New("it has ended")
+
+// parseStat reads proc_pid_stat(5). The name is in brackets and may itself hold brackets, spaces and line ends.
+func parseStat(raw []byte) (process, error) {
 	open, shut := bytes.IndexByte(raw, '('), bytes.LastIndexByte(raw, ')')
 	if open < 0 || shut < open {
-		return process{}, fmt.Errorf("read %s/stat: no name", at)
+		return process{}, errors.New("there is no name")
 	}
 	rest := strings.Fields(string(raw[shut+1:])) // begins with field 3
 	if len(rest) < 20 || rest[0] == "X" || rest[0] == "x" {
-		return process{}, fmt.Errorf("read %s/stat: it has ended", at)
+		return process{}, errEnded
 	}
 	p := process{name: string(raw[open+1 : shut])}
 	var errs [4]error
@@ -141,7 +153,7 @@ func readStat(at string) (process, error) {
 	p.session, errs[2] = strconv.Atoi(rest[3])
 	p.start, errs[3] = strconv.ParseUint(rest[19], 10, 64)
 	if p.session < 0 { // what the kernel shows, with no parent, of one that it is just forgetting
-		return process{}, fmt.Errorf("read %s/stat: it has ended", at)
+		return process{}, errEnded
 	}
 	return p, errors.Join(errs[:]...)
 }

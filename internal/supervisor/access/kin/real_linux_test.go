@@ -77,9 +77,11 @@ func playPeer() {
 
 // awaitOrphaned returns when the parent is none of those that the scripts let end.
 func awaitOrphaned() {
+	const tries = 60_000 // a minute; then the test has failed, and nobody waits for this process
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for range tick.C {
+	for range tries {
+		<-tick.C
 		name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", os.Getppid()))
 		switch strings.TrimSpace(string(name)) {
 		case "sh", "dash", "bash", "setsid", "env", "nohup":
@@ -89,6 +91,7 @@ func awaitOrphaned() {
 			}
 		}
 	}
+	os.Exit(1)
 }
 
 // stage is a listening socket that other users may reach too, and a copy of this binary that they may run.
@@ -274,6 +277,56 @@ func TestAPeerThatHasEndedIsNobody(t *testing.T) {
 	cmd.Wait()
 	if got := Recognise(conn, Options{Panes: []Pane{pane}, Self: spawnd}); got != (Place{Row: 'A'}) {
 		t.Errorf("it is %v by row %c", got.Verdict, got.Row)
+	}
+}
+
+// fatal is a host on which a process ends while it is looked at.
+type fatal struct {
+	proc
+	end func()
+}
+
+func (f fatal) marked(pid int) bool {
+	f.end()
+	return false
+}
+
+func TestAPeerThatEndsMeanwhileIsNobody(t *testing.T) {
+	s := newStage(t)
+	spawnd, pane, _ := s.pane("read x")
+	cmd := exec.Command(s.exe)
+	cmd.Env = append(unmarkedEnviron(), "KIN_ROLE=peer", "KIN_SOCKET="+s.socket)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pidfd, err := peerHandle(s.accept())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(pidfd)
+	look := situation{host: proc{}, panes: []Pane{pane}, self: spawnd, uid: os.Getuid()}
+	if got := look.recognise(pidfd); got.Verdict != Outside {
+		t.Fatalf("while it lives it is %v by row %c", got.Verdict, got.Row)
+	}
+	look.host = fatal{end: func() { cmd.Process.Kill(); cmd.Wait() }}
+	if got := look.recognise(pidfd); got != (Place{Row: 'A'}) {
+		t.Errorf("it is %v by row %c", got.Verdict, got.Row)
+	}
+}
+
+func TestStatLines(t *testing.T) {
+	const rest = " 0 0 0 0 0 0 0 0 0 0 20 0 1 0 85837 0 0\n"
+	p, err := parseStat([]byte("42 (a) (b\n) S 7 8 9 0 -1" + rest))
+	if want := (process{pid: 42, parent: 7, session: 9, name: "a) (b\n"}); err != nil || p.pid != want.pid || p.parent != want.parent || p.session != want.session || p.name != want.name {
+		t.Errorf("%+v (%v)", p, err)
+	}
+	for name, bad := range map[string]string{
+		"being forgotten": "42 (a) R 0 -1 -1 0 -1" + rest, "dead": "42 (a) X 0 0 0 0 -1" + rest, "cut": "42 (a) S 7 8 9\n", "no name": "42 S 7 8 9 0 -1" + rest, "empty": "",
+		"no number": "42 (a) S x 8 9 0 -1" + rest,
+	} {
+		if p, err := parseStat([]byte(bad)); err == nil {
+			t.Errorf("%s: %+v", name, p)
+		}
 	}
 }
 
