@@ -19,7 +19,7 @@ type Tree interface {
 
 // Devices are the paired browsers. A Door is.
 type Devices interface {
-	Paired(id string) bool
+	Paired(id string) bool // must not wait: it is asked at every check
 	Unpair(id string) error // fails when there is no such device, or it could not be made durable
 }
 
@@ -39,8 +39,8 @@ type AuthorityOptions struct {
 	Now     func() time.Time // nil: time.Now
 	Rand    io.Reader        // nil: crypto/rand
 	// Changed is told what one act brought about, all of it at once and in order, before the act
-	// returns. It may ask the Authority, but not change it, and may take no lock under which the
-	// Authority is called to change. nil: nobody is told.
+	// returns. Of the Authority it may only call Check, May, Alive and Audit; and it may take no lock
+	// under which any of the others is called, Gone above all. nil: nobody is told.
 	Changed func([]Change)
 }
 
@@ -51,7 +51,8 @@ type AuthorityOptions struct {
 // that moment. So a right is founded on a chain of grants that ends at somebody who has it by nature: the
 // owner, a device, or a process in its own pane.
 //
-// Locks: acting, then mu. Neither is held while Tree is asked; Devices is asked under both.
+// Locks: acting, then mu. Tree is asked under neither of them, Devices.Paired under both, and
+// Devices.Unpair, which writes a file, under acting.
 type Authority struct {
 	o    AuthorityOptions
 	kick chan struct{} // something expires earlier than Run knows

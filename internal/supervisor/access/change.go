@@ -44,6 +44,11 @@ func (a *Authority) Audit(p Principal) ([]Change, error) {
 func (a *Authority) act(f func() error) error {
 	a.acting.Lock()
 	defer a.acting.Unlock()
+	return a.changeAndTell(f)
+}
+
+// changeAndTell is act for who holds acting.
+func (a *Authority) changeAndTell(f func() error) error {
 	changes, err := a.change(f)
 	if len(changes) > 0 && a.o.Changed != nil {
 		a.o.Changed(changes)

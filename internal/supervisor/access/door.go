@@ -237,13 +237,9 @@ func (d *Door) Devices() []Device {
 	return slices.Clone(d.mu.devices.list)
 }
 
-// Paired reports whether the browser is paired.
-func (d *Door) Paired(id string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	_, _, ok := d.mu.devices.find(id)
-	return ok
-}
+// Paired reports whether the browser is paired. It waits for nobody: mu.devices is set by Open alone, and
+// what is asked of it here is swapped as a whole.
+func (d *Door) Paired(id string) bool { return (*d.mu.devices.paired.Load())[id] }
 
 // Unpair forgets a browser, in the file first. What it has open is the caller's to close: Authority.Unpair
 // sees to that. ErrUnknownDevice when it is not paired; after any other error it still is, and what the

@@ -43,6 +43,11 @@ func (g *Grant) aliveAt(now time.Time) bool {
 	return g.Expires.IsZero() || now.Before(g.Expires) && now.Round(0).Before(g.Expires.Round(0))
 }
 
+// deniedTo is the refusal to an issuer that is nobody any more.
+func (g *Grant) deniedTo(by Principal) error {
+	return &DeniedError{g.Scopes[0].Rights.List()[0], g.Scopes[0].On, by.String()}
+}
+
 // copy shares nothing with what the Authority changes later.
 func (g *Grant) copy() Grant {
 	c := *g
@@ -151,7 +156,7 @@ func (a *Authority) give(by Principal, g Grant, life time.Duration, allowed func
 		gone := a.mu.gone
 		a.mu.Unlock()
 		if !a.Alive(by) {
-			return Grant{}, Token{}, &DeniedError{g.Scopes[0].Rights.List()[0], g.Scopes[0].On, by.String()}
+			return Grant{}, Token{}, g.deniedTo(by)
 		}
 		if err := allowed(); err != nil {
 			return Grant{}, Token{}, err
@@ -165,15 +170,21 @@ func (a *Authority) give(by Principal, g Grant, life time.Duration, allowed func
 			token, err = a.addLocked(by, &g, life)
 			return err
 		})
-		if err != nil || !stale {
-			return g, token, err
+		switch {
+		case err != nil:
+			return Grant{}, Token{}, err
+		case !stale:
+			return g, token, nil
 		}
 	}
 }
 
 func (a *Authority) addLocked(by Principal, g *Grant, life time.Duration) (Token, error) {
-	if !a.livesLocked(by) || g.To.ID != "" && !a.livesLocked(g.To) {
-		return Token{}, ErrNoGrant // it ended while its rights were looked at
+	switch { // either may have ended while the rights were looked at
+	case !a.livesLocked(by):
+		return Token{}, g.deniedTo(by)
+	case g.To.ID != "" && !a.livesLocked(g.To):
+		return Token{}, ErrNoGrant
 	}
 	room := grantsMax
 	if !by.owns() {
@@ -289,10 +300,12 @@ func (a *Authority) Unpair(by Principal, device string) error {
 	if err := a.Check(by, Admin, Root); err != nil {
 		return err
 	}
-	return a.act(func() error {
-		if err := a.o.Devices.Unpair(device); err != nil {
-			return err
-		}
+	a.acting.Lock()
+	defer a.acting.Unlock()
+	if err := a.o.Devices.Unpair(device); err != nil { // writes a file, so not under mu
+		return err
+	}
+	return a.changeAndTell(func() error {
 		a.endPrincipalLocked(Principal{KindDevice, device}, Unpaired, by)
 		return nil
 	})
