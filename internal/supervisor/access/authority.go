@@ -19,7 +19,7 @@ type Tree interface {
 
 // Devices are the paired browsers. A Door is.
 type Devices interface {
-	Paired(id string) bool // must not wait: it is asked at every check
+	Paired(id string) bool  // must not wait: it is asked at every check
 	Unpair(id string) error // fails when there is no such device, or it could not be made durable
 }
 

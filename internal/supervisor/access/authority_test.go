@@ -83,7 +83,18 @@ func newCourt(t *testing.T, unknown UnknownPolicy) *court {
 	var err error
 	c.Authority, c.owner, err = NewAuthority(AuthorityOptions{
 		Tree: c.tree, Devices: paired{"d_1": true}, Unknown: unknown, Now: c.clock.Now,
-		Changed: func(cs []Change) { c.told = append(c.told, cs...) },
+		Changed: func(cs []Change) {
+			c.told = append(c.told, cs...)
+			for _, change := range cs { // what it may call
+				if change.Ended != (Principal{}) && change.Ended.Kind != KindPane && c.Alive(change.Ended) {
+					t.Errorf("%v has ended and is alive", change.Ended)
+				}
+				c.May(change.Grant.To, Read, Root, nil)
+			}
+			if _, err := c.Audit(Owner); err != nil {
+				t.Error(err)
+			}
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -438,6 +449,30 @@ func TestWhatIsClosedEndsItsGrants(t *testing.T) {
 	list := c.Grants(Owner)
 	if len(list) != 1 || list[0].ID != both.ID || len(list[0].Scopes) != 1 || c.Alive(link.To) {
 		t.Errorf("left: %+v", list)
+	}
+}
+
+// Whatever a pane issues while it is being closed ends with it.
+func TestIssuingWhileThePaneCloses(t *testing.T) {
+	for range 50 {
+		c := newCourt(t, UnknownNothing)
+		other, _ := c.issue(Owner, Principal{}, 0, Scope{RightsOf(Read), Root})
+		var working sync.WaitGroup
+		for _, o := range []GrantOrder{
+			{Scopes: []Scope{{RightsOf(Read), Root}}}, {Scopes: []Scope{{RightsOf(Write), "pane:p0"}}},
+		} {
+			working.Go(func() {
+				for range 20 {
+					_, _, _ = c.Issue(pane0, o)
+				}
+			})
+		}
+		working.Go(func() { _, _, _ = c.Issue(Owner, GrantOrder{To: pane0, Scopes: []Scope{{RightsOf(Spawn), Root}}}) })
+		working.Go(func() { c.tree.remove("pane:p0"); c.Gone("pane:p0") })
+		working.Wait()
+		if left := c.Grants(Owner); len(left) != 1 || left[0].ID != other.ID {
+			t.Fatalf("%d grants outlived the pane", len(left)-1)
+		}
 	}
 }
 
