@@ -50,6 +50,7 @@ var floor = map[string][]string{
 	"internal/supervisor/topology":    {"internal/strictjson", "internal/sessiond/vfs"},
 	"internal/supervisor/control":     {},
 	"internal/supervisor/access":      {"internal/strictjson"},
+	"internal/supervisor/events":      {},
 	"internal/supervisor/fleet":       {"internal/sessiond/wire", "internal/sessiond/endpoint", "internal/sessiond/lifecycle"},
 	"internal/supervisor/fanout":      {"internal/sessiond/wire", "internal/supervisor/control"},
 	"internal/supervisor/rtc":         {},
