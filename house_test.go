@@ -47,6 +47,7 @@ var floor = map[string][]string{
 	"internal/supervisor/topology":    {"internal/strictjson", "internal/sessiond/vfs"},
 	"internal/supervisor/control":     {},
 	"internal/supervisor/access":      {"internal/strictjson"},
+	"internal/supervisor/recovery":    {"internal/strictjson", "internal/sessiond/vfs", "internal/sessiond/emulator"},
 	"internal/supervisor/fleet":       {"internal/sessiond/wire", "internal/sessiond/endpoint", "internal/sessiond/lifecycle"},
 	"internal/supervisor/fanout":      {"internal/sessiond/wire", "internal/supervisor/control"},
 	"internal/supervisor/rtc":         {},
