@@ -44,7 +44,7 @@ func Decode(src []byte, r Reading) (Checkpoint, int, error) {
 		return Checkpoint{}, 0, corrupt("no format in the envelope")
 	}
 	if format < Format1 || format > int64(r.Newest) {
-		return Checkpoint{}, 0, &Failure{Code: CodeFormat, reason: "read checkpoint: format is not one of this reader"}
+		return Checkpoint{}, 0, &Failure{Code: CodeFormat, reason: "checkpoint: format is not one of this reader"}
 	}
 	payload, err := unwrap(src, int(format))
 	if err != nil {

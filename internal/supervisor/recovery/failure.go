@@ -75,7 +75,7 @@ func CodeOf(err error) Code {
 }
 
 func corrupt(reason string) error {
-	return &Failure{Code: CodeCorrupt, reason: "read checkpoint: " + reason}
+	return &Failure{Code: CodeCorrupt, reason: "checkpoint: " + reason}
 }
 func oversize(reason string) error { return &Failure{Code: CodeSize, reason: "checkpoint: " + reason} }
 
