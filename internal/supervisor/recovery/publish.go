@@ -43,7 +43,7 @@ func (s *Store) Publish(ctx context.Context, c Checkpoint) (Published, error) {
 		s.mu.stats.LastSuccess = s.now()
 		entries, scanErr := s.scan(s.now(), s.mu.policy)
 		if done.Prune = scanErr; scanErr == nil {
-			done.Prune = s.prune(entries, s.mu.policy)
+			_, done.Prune = s.prune(entries, s.mu.policy)
 		}
 		s.mu.stats.LastPruneError = CodeOf(done.Prune)
 	}

@@ -16,8 +16,8 @@ func (s *Store) List() ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.prune(entries, s.mu.policy) == nil && s.mu.policy.Enabled {
-		if entries, err = s.scan(s.now(), s.mu.policy); err != nil { // without those that are gone
+	if entries, err = s.prune(entries, s.mu.policy); err != nil { // it is in the stats; some may be gone
+		if entries, err = s.scan(s.now(), s.mu.policy); err != nil {
 			return nil, err
 		}
 	}
@@ -46,7 +46,7 @@ func (s *Store) Read(id string) (Checkpoint, error) {
 	if err == nil {
 		err = refuse(id, entries)
 	}
-	_ = s.prune(entries, s.mu.policy) // recorded in the stats; an expired one is refused in any case
+	_, _ = s.prune(entries, s.mu.policy) // recorded in the stats; an expired one is refused in any case
 	var found *Failure
 	switch {
 	case err == nil:

@@ -10,14 +10,14 @@ import (
 	"spawn/internal/sessiond/vfs"
 )
 
-// prune deletes what has expired, and what is too many, when p is enabled. Corrupt, incompatible, unsafe and
-// future-dated files are left: only Forget deletes them.
-func (s *Store) prune(entries []Entry, p Policy) error {
+// prune deletes what has expired, and what is too many, when p is enabled, and returns what is left. Corrupt,
+// incompatible, unsafe and future-dated files are left: only Forget deletes them.
+func (s *Store) prune(entries []Entry, p Policy) ([]Entry, error) {
 	if !p.Enabled {
-		return nil
+		return entries, nil
 	}
 	keep := kept(entries, p.MaxCheckpoints, s.mu.inherited)
-	var doomed []Entry
+	var doomed, left []Entry
 	var unknown error
 	for _, e := range entries {
 		if e.unread {
@@ -25,11 +25,16 @@ func (s *Store) prune(entries []Entry, p Policy) error {
 		}
 		if e.Status == StatusExpired || e.Status == StatusValid && !keep[e.ID] {
 			doomed = append(doomed, e)
+		} else {
+			left = append(left, e)
 		}
 	}
 	err := cmp.Or(s.removeAll(doomed), unknown)
-	s.mu.stats.LastPruneError = CodeOf(err)
-	return err
+	if s.mu.stats.LastPruneError = CodeOf(err); err != nil {
+		return entries, err
+	}
+	s.count(left)
+	return left, nil
 }
 
 // purgeText deletes every file that holds terminal text or may hold some. It fails when it cannot know: a

@@ -133,7 +133,7 @@ func (s *Store) setPolicy(p Policy) error {
 	if err != nil {
 		return err
 	}
-	if err := s.prune(entries, p); err != nil {
+	if _, err := s.prune(entries, p); err != nil {
 		return err
 	}
 	s.mu.policy = p
