@@ -262,3 +262,83 @@ func everyLoss(t *testing.T, w *world, files *vfs.Crash, p Policy, after map[int
 		return true
 	})
 }
+
+// noTwins demands that no power loss behind the log's present end leaves two files of one generation; held says so.
+func noTwins(t *testing.T, w *world, files *vfs.Crash) {
+	t.Helper()
+	files.States(func(state vfs.CrashState) bool {
+		again := *w
+		again.files = state.FS
+		held(t, again.start(t, on(9)))
+		return !t.Failed()
+	})
+}
+
+// A removal that the disk did not confirm may be undone by a power loss, so its generation is not given out again
+// before that is settled.
+func TestAGenerationThatMayComeBackIsNotGivenOut(t *testing.T) {
+	for at := 1; ; at++ {
+		files, w := prepare(t)
+		faulty := &vfs.Faulty{FS: files}
+		w.files = faulty
+		s := w.start(t, on(9))
+		newest, err := s.List()
+		must(t, err)
+		faulty.Fault = vfs.Fault{At: faulty.Calls() + at, Mode: vfs.FailCall, Err: syscall.EIO}
+		err = s.Forget(newest[1].ID)
+		if !faulty.Struck() {
+			t.Fatal("no removal was left unconfirmed")
+		}
+		if !errors.Is(err, ErrUnknown) {
+			continue
+		}
+		if next := w.publish(t, s, 1, ""); next.Generation != 3 {
+			t.Errorf("published %+v", next)
+		}
+		noTwins(t, w, files)
+		return
+	}
+}
+
+// The same when the process died before it could sync: the next one does it before anything else.
+func TestAStartSettlesWhatTheLastProcessLeft(t *testing.T) {
+	files, w := prepare(t)
+	w.files = files
+	s := w.start(t, on(9))
+	entries, err := s.List()
+	must(t, err, s.dir.Remove("test.remove", entries[1].ID+finalEnd))
+	next := w.publish(t, w.start(t, on(9)), 1, "")
+	if next.Generation != 2 {
+		t.Errorf("published %+v", next)
+	}
+	noTwins(t, w, files)
+}
+
+// A temporary file can hold text too. Unless it is gone, text is not off.
+func TestTextOffCoversTemporaryFiles(t *testing.T) {
+	refusals := 0
+	for at, struck := 1, true; struck; at++ {
+		files, w := prepare(t)
+		faulty := &vfs.Faulty{FS: files}
+		w.files = faulty
+		s := w.start(t, on(9))
+		plantFile(t, s, tempBegin+"00000003-89ab-4cde-8fab-0123456789ab", []byte("second"))
+		faulty.Fault = vfs.Fault{At: faulty.Calls() + at, Mode: vfs.FailCall, Err: syscall.EIO, On: true}
+		p := on(9)
+		p.Text = TextModeOff
+		err := s.SetPolicy(p)
+		struck = faulty.Struck()
+		files.States(func(state vfs.CrashState) bool {
+			if state.Done == files.Len() && err == nil && strings.Contains(everything(t, state.FS), "second") {
+				t.Errorf("fault at %d: success, and a power loss leaves text", at)
+			}
+			return true
+		})
+		if err != nil {
+			refusals++
+		}
+	}
+	if refusals < 10 {
+		t.Errorf("only %d faults were told of", refusals)
+	}
+}
