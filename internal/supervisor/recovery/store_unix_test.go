@@ -261,6 +261,28 @@ func TestEachByteOnDisk(t *testing.T) {
 	}
 }
 
+// A listing remembers what it decoded, and not for a file that has changed since.
+func TestAListingSeesAChange(t *testing.T) {
+	_, s, folder, good := onDisk(t)
+	path := filepath.Join(folder, good.ID+finalEnd)
+	if got := shown(t, s); got != "1:valid" {
+		t.Fatal(got)
+	}
+	whole, err := os.ReadFile(path)
+	must(t, err, os.WriteFile(path, append(whole, '\n'), 0o600))
+	if got := shown(t, s); got != "0:corrupt" {
+		t.Errorf("listed %s", got)
+	}
+	must(t, os.WriteFile(path, whole, 0o600))
+	if got := shown(t, s); got != "1:valid" {
+		t.Errorf("listed %s", got)
+	}
+	must(t, os.Chmod(path, 0o604))
+	if got := shown(t, s); got != "0:unsafe" {
+		t.Errorf("listed %s", got)
+	}
+}
+
 // openAs names a folder of state. Where it is set, the test binary only tries to open the store there.
 const openAs = "RECOVERY_TEST_OPEN"
 
