@@ -36,12 +36,15 @@ type Published struct {
 func (s *Store) Publish(ctx context.Context, c Checkpoint) (Published, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.mu.policy.Enabled {
+		return Published{}, &Failure{Code: CodeDisabled, reason: "publish checkpoint: recovery is disabled"}
+	}
 	s.mu.stats.LastAttempt = s.now()
 	done, err := s.publish(ctx, c)
 	s.mu.stats.LastError = CodeOf(err)
 	if err == nil {
 		s.mu.stats.LastSuccess = s.now()
-		entries, scanErr := s.scan(s.now(), s.mu.policy)
+		entries, scanErr := s.scan(s.now(), s.mu.policy) // reads it back: only if it is valid does it push out another
 		if done.Prune = scanErr; scanErr == nil {
 			_, done.Prune = s.prune(entries, s.mu.policy)
 		}
@@ -52,9 +55,6 @@ func (s *Store) Publish(ctx context.Context, c Checkpoint) (Published, error) {
 
 func (s *Store) publish(ctx context.Context, c Checkpoint) (Published, error) {
 	p := s.mu.policy
-	if !p.Enabled {
-		return Published{}, &Failure{Code: CodeDisabled, reason: "publish checkpoint: recovery is disabled"}
-	}
 	generation, err := s.nextGeneration(p)
 	if err != nil {
 		return Published{}, err

@@ -96,6 +96,9 @@ func enter(outer vfs.Dir, name string, uid int, others fs.FileMode) (vfs.Dir, er
 // workers, is continuing. One that is not takes what it finds as an inheritance: the checkpoint that
 // a person would be led to is then not crowded out by new ones before it was restored, forgotten or has expired.
 func (s *Store) Start(p Policy, continuing bool) error {
+	if err := p.Check(); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.sweep(); err != nil {

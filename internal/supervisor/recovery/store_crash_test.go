@@ -186,7 +186,10 @@ func TestEveryFailingCall(t *testing.T) {
 	for _, st := range stories {
 		t.Run(st.name, func(t *testing.T) {
 			before, after := outcome(t, st)
-			runs := 0
+			runs, errnos := 0, errnos
+			if !strings.HasPrefix(st.name, "publish") || st.name == "publish twice" {
+				errnos = errnos[:4] // nothing asks which it is; the rest is for the path that is taken every 30 seconds
+			}
 			for mode, errnos := range map[vfs.Mode][]error{
 				vfs.FailCall: errnos, vfs.FailDone: errnos[:2], vfs.ShortWrite: errnos[:1], vfs.LyingWrite: {nil},
 			} {
