@@ -4,7 +4,6 @@ package recovery
 
 import (
 	"path/filepath"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -188,7 +187,13 @@ func (t *membership) checkPanes(c *Checkpoint, format int) error {
 // isName accepts text that a person or a product gave: UTF-8 without control characters.
 func isName(s string) bool { return len(s) <= nameMax && isPlain(s) }
 
-// isPlain accepts UTF-8 without C0, DEL and C1 control characters.
+// isPlain accepts UTF-8 without C0, DEL and C1 control characters. It looks at bytes, because every row of
+// text comes by here: in UTF-8 a C1 character is 0xc2 and a byte below 0xa0, and 0xc2 is nothing else.
 func isPlain(s string) bool {
-	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r >= 0x7f && r < 0xa0 })
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c == 0x7f || c == 0xc2 && i+1 < len(s) && s[i+1] < 0xa0 {
+			return false
+		}
+	}
+	return utf8.ValidString(s)
 }

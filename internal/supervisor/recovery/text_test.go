@@ -89,6 +89,20 @@ func TestFitOmitsTextFromTheHighestPaneDown(t *testing.T) {
 	}
 }
 
+func TestPlainIsWhatHasNoControls(t *testing.T) {
+	for r := range rune(0x800) {
+		control := r < 0x20 || r >= 0x7f && r < 0xa0
+		if got := isPlain("a" + string(r) + "b"); got == control {
+			t.Errorf("%U: %v", r, got)
+		}
+	}
+	for s, want := range map[string]bool{"": true, "\xff": false, "\xc2": false, "\xc2\x41": false, "\xed\xa0\x80": false, "\u2028": true, "\U0010ffff": true} {
+		if isPlain(s) != want {
+			t.Errorf("%q: %v", s, !want)
+		}
+	}
+}
+
 func TestExpiryOfText(t *testing.T) {
 	saved := Text{Availability: TextPlain, SavedAt: noon, ExpiresAt: noon.Plus(100), Screen: []string{"x"}, History: []string{}}
 	p := on(1)
