@@ -51,6 +51,7 @@ var floor = map[string][]string{
 	"internal/supervisor/control":     {},
 	"internal/supervisor/access":      {"internal/strictjson"},
 	"internal/supervisor/events":      {},
+	"internal/supervisor/recovery":    {"internal/strictjson", "internal/sessiond/vfs", "internal/sessiond/emulator"},
 	"internal/supervisor/fleet":       {"internal/sessiond/wire", "internal/sessiond/endpoint", "internal/sessiond/lifecycle"},
 	"internal/supervisor/fanout":      {"internal/sessiond/wire", "internal/supervisor/control"},
 	"internal/supervisor/rtc":         {},
