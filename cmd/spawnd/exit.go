@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -50,7 +51,11 @@ func exitCode(err error) int {
 // tell writes an error: a line for people, or for who asked for JSON an object as it goes over the socket.
 func tell(out io.Writer, cmd *cobra.Command, err error) {
 	if asked := cmd.Flags().Lookup(jsonFlag); asked == nil || asked.Value.String() != "true" {
-		fmt.Fprintln(out, "spawnd:", err)
+		lines := strings.Split(err.Error(), "\n")
+		for i, line := range lines {
+			lines[i] = escaped(line) // it may name what somebody else chose
+		}
+		fmt.Fprintln(out, "spawnd:", strings.Join(lines, "\n"))
 		return
 	}
 	_ = printJSON(out, errorObject(err)) // there is no other way left to say anything

@@ -92,7 +92,7 @@ func caller(socket dial.Socket, v verbs.Verb) mcp.ToolHandler {
 		if err != nil {
 			return refused(err)
 		}
-		text, err := strictjson.Marshal(result)
+		text, err := encodeJSON(result)
 		if err != nil {
 			return nil, fmt.Errorf("encode the result of %s: %w", v.Name, err)
 		}
@@ -101,7 +101,7 @@ func caller(socket dial.Socket, v verbs.Verb) mcp.ToolHandler {
 }
 
 func refused(err error) (*mcp.CallToolResult, error) {
-	text, err := strictjson.Marshal(errorObject(err))
+	text, err := encodeJSON(errorObject(err))
 	if err != nil {
 		return nil, fmt.Errorf("encode a refusal: %w", err)
 	}

@@ -9,6 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"spawn/internal/strictjson"
 	"spawn/internal/supervisor/verbs"
@@ -124,11 +127,33 @@ func printLine(out io.Writer, text string) error {
 }
 
 func printJSON(out io.Writer, v any) error {
-	text, err := strictjson.Marshal(v)
+	text, err := encodeJSON(v)
 	if err == nil {
 		_, err = fmt.Fprintf(out, "%s\n", text)
 	}
 	return err
+}
+
+// encodeJSON is JSON that is harmless on a terminal too: what does not show is written as an escape, which
+// means the same. Such characters are in texts alone.
+func encodeJSON(v any) ([]byte, error) {
+	text, err := strictjson.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]byte, 0, len(text))
+	for _, r := range string(text) {
+		switch {
+		case unicode.IsGraphic(r):
+			out = utf8.AppendRune(out, r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out, nil
 }
 
 func printPanes(out io.Writer, panes []verbs.Pane) error {

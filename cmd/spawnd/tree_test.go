@@ -3,11 +3,13 @@
 package main
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"unicode"
 	"unicode/utf8"
 
+	"spawn/internal/strictjson"
 	"spawn/internal/supervisor/verbs"
 	"spawn/internal/supervisor/verbs/shape"
 )
@@ -65,6 +67,28 @@ func TestShownTextIsHarmless(t *testing.T) {
 	}
 	if strings.Count(text, `\u202e`) < 4 {
 		t.Errorf("too little was shown for this to mean anything:\n%s", text)
+	}
+}
+
+// JSON and errors go to terminals as well, and mean the same to programs (T55).
+func TestJSONAndErrorsAreHarmlessOnATerminal(t *testing.T) {
+	hostile := "a\x1b[2J\r\n\x7f\u0085\u009b\u202e\u2066\u200d\u2028\U000e0001 é 漢 🙂 \"\\"
+	var out strings.Builder
+	if err := printJSON(&out, verbs.Pane{Name: hostile}); err != nil {
+		t.Fatal(err)
+	}
+	var back verbs.Pane
+	if err := strictjson.Unmarshal([]byte(strings.TrimSuffix(out.String(), "\n")), &back); err != nil || back.Name != hostile {
+		t.Errorf("%q came back as %q, %v", hostile, back.Name, err)
+	}
+	if !strings.Contains(out.String(), " é 漢 🙂 ") {
+		t.Errorf("what shows is escaped: %s", out.String())
+	}
+	tell(&out, rootCommand(), errors.New("no "+hostile))
+	for _, r := range out.String() {
+		if r != '\n' && !unicode.IsGraphic(r) {
+			t.Fatalf("%U is shown: %q", r, out.String())
+		}
 	}
 }
 

@@ -62,8 +62,8 @@ func (w *mdWriter) verb(v verbs.Verb) {
 	if v.Stream {
 		w.line("\nAfter the answer the connection carries the frames of [protocol.md](protocol.md), and no more lines.")
 	}
-	w.members("parameter", v.Params)
-	w.members("result", v.Result)
+	w.members("parameter", v.Params, shape.Member.Limits)
+	w.members("result", v.Result, choices)
 	if len(v.Errors) > 0 {
 		w.line("\nErrors: %s.", codeList(v.Errors))
 	}
@@ -85,21 +85,29 @@ func codeList(codes []verbs.Code) string {
 	return strings.Join(list, ", ")
 }
 
-func (w *mdWriter) members(what string, s shape.Struct) {
+// choices are all that is worth saying of a result: its other limits bind us alone.
+func choices(m shape.Member) string {
+	if len(m.Enum) == 0 {
+		return ""
+	}
+	return m.Limits()
+}
+
+func (w *mdWriter) members(what string, s shape.Struct, limits func(shape.Member) string) {
 	if len(s.Members) == 0 {
 		return
 	}
 	w.line("\n| %s | type | |", what)
 	w.line("| --- | --- | --- |")
-	w.rows("", s)
+	w.rows("", s, limits)
 }
 
 // rows writes the members, those of records below their record.
-func (w *mdWriter) rows(prefix string, s shape.Struct) {
+func (w *mdWriter) rows(prefix string, s shape.Struct, limits func(shape.Member) string) {
 	for _, m := range s.Members {
 		help := m.Help
-		if limits := m.Limits(); limits != "" && m.Form == "" {
-			help += " (" + limits + ")"
+		if text := limits(m); text != "" && m.Form == "" {
+			help += " (" + text + ")"
 		}
 		optional := ""
 		if m.Optional {
@@ -111,7 +119,7 @@ func (w *mdWriter) rows(prefix string, s shape.Struct) {
 			if m.Kind == shape.List {
 				mark = "[]."
 			}
-			w.rows(prefix+m.Name+mark, *m.Of)
+			w.rows(prefix+m.Name+mark, *m.Of, limits)
 		}
 	}
 }

@@ -3,7 +3,6 @@
 package shape
 
 import (
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -156,12 +155,16 @@ func (m Member) outside(n int64) bool {
 func (m Member) fault(path string) *Fault {
 	says := "is " + m.Kind.noun()
 	if m.Kind == List {
-		says += " of " + m.Elem.noun()
+		says += " of " + m.Elem.plural()
 	}
 	if limits := m.Limits(); limits != "" {
-		says += fmt.Sprintf(" that %s", limits)
+		says += ", " + limits
 	}
 	return &Fault{Param: path, Says: says, Code: m.Fault}
+}
+
+func (k Kind) plural() string {
+	return map[Kind]string{Text: "texts", Whole: "whole numbers", Record: "objects"}[k]
 }
 
 func (k Kind) noun() string {

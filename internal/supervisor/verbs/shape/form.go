@@ -10,7 +10,7 @@ var forms = map[string]struct {
 	pattern *regexp.Regexp
 	says    string
 }{
-	"pane":    {regexp.MustCompile(`^p(0|[1-9][0-9]{0,9})$`), "is a pane's id, which looks like p0"},
-	"viewer":  {regexp.MustCompile(`^[1-9][0-9]{0,19}$`), "is a viewer's id, which is a number"},
-	"abspath": {regexp.MustCompile(`^/[^\x00]*$`), "is an absolute path"},
+	"pane":    {regexp.MustCompile(`^p(0|[1-9][0-9]{0,9})$`), "a pane's id, which looks like p0"},
+	"viewer":  {regexp.MustCompile(`^[1-9][0-9]{0,19}$`), "a viewer's id, which is a number"},
+	"abspath": {regexp.MustCompile(`^/[^\x00]*$`), "an absolute path"},
 }

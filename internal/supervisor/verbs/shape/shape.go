@@ -160,23 +160,29 @@ func (m Member) Limits() string {
 	case m.Form != "":
 		return forms[m.Form].says
 	case len(m.Enum) > 0:
-		return "is one of " + strings.Join(m.Enum, ", ")
-	case m.Min == nil && m.Max == nil:
-		return ""
-	case m.Kind == Whole && *m.Max == exactMax && *m.Min == 0:
-		return "is not negative"
-	case m.Kind == Whole && *m.Max == exactMax && *m.Min < 0:
-		return ""
-	}
-	what := map[Kind]string{Text: " bytes", List: " elements"}[m.Kind]
-	verb := map[Kind]string{Whole: "is", Text: "has", List: "has"}[m.Kind]
-	switch {
+		return "one of " + strings.Join(m.Enum, ", ")
+	case m.Max == nil || m.Kind == Whole && *m.Max == exactMax:
+		return m.least()
 	case m.Min == nil || m.Kind != Whole && *m.Min == 0:
-		return fmt.Sprintf("%s at most %d%s", verb, *m.Max, what)
-	case m.Max == nil:
-		return fmt.Sprintf("%s at least %d%s", verb, *m.Min, what)
+		return fmt.Sprintf("at most %d%s", *m.Max, m.unit())
 	}
-	return fmt.Sprintf("%s between %d and %d%s", verb, *m.Min, *m.Max, what)
+	return fmt.Sprintf("between %d and %d%s", *m.Min, *m.Max, m.unit())
+}
+
+// least is Limits without an upper bound.
+func (m Member) least() string {
+	switch {
+	case m.Min == nil || m.Kind == Whole && *m.Min == -exactMax:
+		return ""
+	case m.Kind == Whole && *m.Min == 0:
+		return "not negative"
+	}
+	return fmt.Sprintf("at least %d%s", *m.Min, m.unit())
+}
+
+// unit is what the bounds count.
+func (m Member) unit() string {
+	return map[Kind]string{Text: " bytes", List: " elements"}[m.Kind]
 }
 
 // ShowsTerminal reports whether a value of the struct holds what a terminal shows.
