@@ -42,21 +42,30 @@ var floor = map[string][]string{
 		"internal/sessiond/scrollback", "internal/sessiond/failpoint",
 	},
 
-	"internal/supervisor/config":      {},
+	"internal/supervisor/loopback":    {},
+	"internal/supervisor/config":      {"internal/strictjson", "internal/supervisor/loopback"},
 	"internal/supervisor/loginenv":    {},
+	"internal/supervisor/shellmarks":  {},
+	"internal/supervisor/turns":       {},
 	"internal/supervisor/topology":    {"internal/strictjson", "internal/sessiond/vfs"},
 	"internal/supervisor/control":     {},
 	"internal/supervisor/access":      {"internal/strictjson"},
+	"internal/supervisor/events":      {},
+	"internal/supervisor/recovery":    {"internal/strictjson", "internal/sessiond/vfs", "internal/sessiond/emulator"},
 	"internal/supervisor/fleet":       {"internal/sessiond/wire", "internal/sessiond/endpoint", "internal/sessiond/lifecycle"},
 	"internal/supervisor/fanout":      {"internal/sessiond/wire", "internal/supervisor/control"},
 	"internal/supervisor/rtc":         {},
-	"internal/supervisor/signaling":   {"internal/strictjson", "internal/supervisor/access"},
+	"internal/supervisor/signaling":   {"internal/strictjson", "internal/supervisor/access", "internal/supervisor/loopback"},
 	"internal/supervisor/page":        {"internal/strictjson", "internal/supervisor/fanout", "internal/sessiond/wire", "internal/supervisor/control"},
 	"internal/supervisor/verbs":       {"internal/strictjson", "internal/sessiond/wire", "internal/supervisor/fanout", "internal/supervisor/control"},
 	"internal/supervisor/verbs/shape": {"internal/strictjson"},
 	"internal/supervisor/verbs/keys":  {},
 	"internal/supervisor/verbs/dial":  {"internal/supervisor/verbs", "internal/sessiond/wire"},
 	"internal/supervisor/localattach": {"internal/sessiond/wire", "internal/supervisor/verbs"},
+	"internal/supervisor/doctor": {
+		"internal/strictjson", "internal/sessiond/wire", "internal/sessiond/endpoint", "internal/supervisor/config", "internal/supervisor/fleet",
+		"internal/supervisor/loginenv", "internal/supervisor/loopback",
+	},
 	"internal/supervisor": {
 		"internal/version", "internal/strictjson", "internal/sessiond/wire", "internal/sessiond/endpoint", "internal/sessiond/lifecycle", "internal/supervisor/",
 	},
@@ -77,6 +86,7 @@ var soleImporters = map[string]string{
 	"github.com/godbus/":              "internal/supervisor/fleet",
 	"github.com/spf13/cobra":          "cmd/spawnd",
 	"github.com/modelcontextprotocol": "cmd/spawnd",
+	"github.com/tailscale/hujson":     "internal/supervisor/config",
 }
 
 // banned calls, with what to use instead. Those for strict reading bind what reads strangers' bytes, so not

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"spawn/internal/supervisor"
+	"spawn/internal/supervisor/config"
 	"spawn/internal/supervisor/verbs"
 )
 
@@ -30,12 +31,19 @@ func classed(err error) error {
 	return invalid(err)
 }
 
+// exitInvalid is the code of settings that cannot be used: the class of invalid input. Trying again, as a
+// service manager would, does not help.
+const exitInvalid = 2
+
 // exitRunning is the code of a second spawnd on the same folders: the class of conflicts.
 const exitRunning = 5
 
 func exitCode(err error) int {
 	if errors.Is(err, supervisor.ErrRunning) {
 		return exitRunning
+	}
+	if errors.As(err, new(config.Problems)) || errors.Is(err, config.ErrUnsafeFile) {
+		return exitInvalid
 	}
 	return verbs.ExitCode(err)
 }

@@ -19,9 +19,6 @@ import (
 	"spawn/web"
 )
 
-// defaultListen is fixed, because a browser keeps what it knows of a host by the address.
-const defaultListen = "127.0.0.1:7717"
-
 func serveCommand() *cobra.Command {
 	var listen string
 	var peerPort uint16
@@ -31,25 +28,36 @@ func serveCommand() *cobra.Command {
 		Long: `Serves the terminals of this host, adopting those that are alive.
 
 The address to open is one line on standard output; everything else is log on standard error.
-SIGTERM and SIGINT detach: terminals go on, and the next spawnd adopts them.`,
+SIGTERM and SIGINT detach: terminals go on, and the next spawnd adopts them. The setting
+shutdown.sessions = "terminate" makes them end every terminal instead.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return serve(cmd.Context(), listen, peerPort, cmd.OutOrStdout())
+			flags := startFlags{listen: listen}
+			if cmd.Flags().Changed("peer-port") {
+				flags.peerPort = &peerPort
+			}
+			return serve(cmd.Context(), flags, cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", defaultListen, "loopback address of the page; port 0 picks one")
-	cmd.Flags().Uint16Var(&peerPort, "peer-port", 0, "port of the channels, for tunnels; 0 picks one")
+	cmd.Flags().StringVar(&listen, "listen", "", "loopback address of the page; port 0 picks one (default: the settings file's, else 127.0.0.1:7717)")
+	cmd.Flags().Uint16Var(&peerPort, "peer-port", 0, "port of the channels, for tunnels; 0 picks one (default: the settings file's)")
 	return cmd
 }
 
-func serve(ctx context.Context, listen string, peerPort uint16, out io.Writer) error {
+// startFlags win over the settings file.
+type startFlags struct {
+	listen   string  // "" when it was not given
+	peerPort *uint16 // nil when it was not given
+}
+
+func serve(ctx context.Context, flags startFlags, out io.Writer) error {
 	log := newLog()
 	worker, err := workerPath()
 	if err != nil {
 		return err
 	}
 	s, err := supervisor.Open(ctx, supervisor.Options{
-		Listen: listen, PeerPort: peerPort, Getenv: os.Getenv, Environ: os.Environ(), WorkerPath: worker, App: web.Dist(),
+		Listen: flags.listen, PeerPort: flags.peerPort, Getenv: os.Getenv, Environ: os.Environ(), WorkerPath: worker, App: web.Dist(),
 		Version: version.Version, Log: log,
 	})
 	if err != nil {
@@ -65,8 +73,9 @@ func serve(ctx context.Context, listen string, peerPort uint16, out io.Writer) e
 	if err == nil {
 		err = s.Serve(ctx)
 	}
-	log.Info("detached; terminals go on")
-	return errors.Join(err, s.Close())
+	err = errors.Join(err, s.Close())
+	log.Info("spawnd has ended")
+	return err
 }
 
 // address is what to open: with a pairing code for the person who has just typed the command, without one

@@ -189,15 +189,28 @@ func compareOurs(t *testing.T, raw []byte, moments []moment) {
 	}
 }
 
-// firstDifference names the first line that differs, or says that something beside the cells does.
+// firstDifference shows the first line that differs, or says that something beside the cells does.
 func firstDifference(want, got emulator.State) string {
-	for y := range want.Primary.Lines {
-		if y < len(got.Primary.Lines) && !reflect.DeepEqual(want.Primary.Lines[y], got.Primary.Lines[y]) {
-			return fmt.Sprintf("line %d of the primary screen", y)
+	for _, screen := range []struct {
+		name      string
+		want, got []emulator.LineState
+	}{{"primary", want.Primary.Lines, got.Primary.Lines}, {"alternate", want.Alternate.Lines, got.Alternate.Lines}} {
+		for y := range screen.want {
+			if y < len(screen.got) && !reflect.DeepEqual(screen.want[y], screen.got[y]) {
+				return fmt.Sprintf("line %d of the %s screen: %q\nand %q", y, screen.name, lineText(screen.want[y]), lineText(screen.got[y]))
+			}
 		}
 	}
 	want.Primary.Lines, got.Primary.Lines, want.Alternate.Lines, got.Alternate.Lines = nil, nil, nil, nil
-	return fmt.Sprintf("beside the primary screen's lines: %+v\nand %+v", want, got)
+	return fmt.Sprintf("beside the lines: %+v\nand %+v", want, got)
+}
+
+func lineText(l emulator.LineState) string {
+	var b strings.Builder
+	for _, c := range l.Cells {
+		b.WriteString(c.Text)
+	}
+	return b.String()
 }
 
 // compareOracle paints both into xterm.js as the page has it.

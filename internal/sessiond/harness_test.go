@@ -314,10 +314,12 @@ func (p *peer) startScript(script string, args ...any) {
 	p.start([]string{"/bin/sh", "-c", fmt.Sprintf(script, args...)})
 }
 
-func (p *peer) start(argv []string) {
+func (p *peer) start(argv []string) { p.t.Helper(); p.startSized(80, 24, argv) }
+
+func (p *peer) startSized(cols, rows uint16, argv []string) {
 	p.t.Helper()
 	p.send(wire.AppendStart(nil, wire.Start{
-		Argv: argv, Cwd: "/", Cols: 80, Rows: 24,
+		Argv: argv, Cwd: "/", Cols: cols, Rows: rows,
 		Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin", "TERM=xterm-256color", "PS1=prompt>", "LANG=C.UTF-8"},
 	}))
 }

@@ -101,7 +101,7 @@ func TestScrollbackWipeErasesReplayedHistory(t *testing.T) {
 func TestScrollbackRotationMustNotDisturbTheAgent(t *testing.T) {
 	tw := launch(t, smallSegments)
 	p := tw.dial()
-	p.startScript(`trap 'echo DISTURBED' WINCH HUP USR1 USR2 CONT; i=0; while [ $i -lt 4000 ]; do i=$((i+1)); echo "line $i"; done; stty size; echo the-end; read x`)
+	p.startScript(`trap 'echo DISTURBED' WINCH HUP USR1 USR2 CONT; i=0; while [ $i -lt 12000 ]; do i=$((i+1)); echo "line $i"; done; stty size; echo the-end; read x`)
 	p.untilOutput("the-end")
 	if out := string(p.output); strings.Contains(out, "DISTURBED") || !strings.Contains(out, "24 80\r\n") {
 		t.Error("the program was disturbed")
@@ -129,7 +129,7 @@ func requireConsecutive(t *testing.T, history string) {
 			t.Fatalf("line %d of the history is %q, want number %d", i, line, first+i)
 		}
 	}
-	if n < 3900 {
+	if n < 11900 {
 		t.Errorf("history ends at line %d", n)
 	}
 }
@@ -164,7 +164,7 @@ func TestReplayReconstructsTheLiveScreenAcrossRotations(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	p.startScript(`stty raw -echo; echo ready; exec cat`)
 	p.untilOutput("ready")
-	for round := range 12 {
+	for round := range 24 {
 		p.type_(drawing(random))
 		p.type_(fmt.Sprintf("<round-%d>", round))
 		p.untilOutput(fmt.Sprintf("<round-%d>", round))

@@ -191,9 +191,10 @@ func (w *worker) guard(f func(screen *emulator.Terminal)) {
 	f(w.screen)
 }
 
-// newScreen makes an empty screen that answers with the theme we were told.
+// newScreen makes an empty screen that answers with the theme we were told, and bounds counts by its size.
 func (w *worker) newScreen(cols, rows int) {
 	w.screen = emulator.New(cols, rows, sink{w})
+	w.counts.Resize(cols, rows)
 	if w.theme != nil {
 		w.screen.SetTheme(*w.theme)
 	}

@@ -115,8 +115,8 @@ func newWorker(cfg Config, held *holdings) *worker {
 	}
 	w.startedAt = w.clock.Now()
 	w.batch = make([]byte, 0, chunksQueuedMax*chunkBytes) // never grows: append would leave old bytes behind unwiped
-	w.screen = emulator.New(colsDefault, rowsDefault, sink{w})
 	w.counts = emulator.NewCountFilter(colsDefault, rowsDefault)
+	w.newScreen(colsDefault, rowsDefault)
 	return w
 }
 

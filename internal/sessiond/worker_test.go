@@ -52,6 +52,16 @@ func TestCountsThatWouldFreezeAViewerLeaveSmaller(t *testing.T) {
 	}
 }
 
+func TestCountsThatTheSizeOfStartShowsLeaveAsTheyAre(t *testing.T) {
+	tw := launch(t)
+	p := tw.dial()
+	p.startSized(200, 60, []string{"/bin/sh", "-c", `printf '\033[59L\033[59M\033[199Ix\033[11000bdone'; read y`})
+	p.untilOutput("done")
+	if want := "\x1b[59L\x1b[59M\x1b[199Ix\x1b[11000bdone"; string(p.output) != want {
+		t.Errorf("output %q, want %q", p.output, want)
+	}
+}
+
 func TestHelloIsTrueInEachState(t *testing.T) {
 	tw := launch(t)
 	waiting := tw.dial()

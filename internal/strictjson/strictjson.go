@@ -92,6 +92,18 @@ func Version(src []byte, name string) (int64, error) {
 	return version, nil
 }
 
+// Offset tells at which byte of its input an error of this package struck, or shortly before. It reports
+// false for errors that have no place.
+func Offset(err error) (int64, bool) {
+	if syntactic := (*jsontext.SyntacticError)(nil); errors.As(err, &syntactic) {
+		return syntactic.ByteOffset, true
+	}
+	if semantic := (*json.SemanticError)(nil); errors.As(err, &semantic) {
+		return semantic.ByteOffset, true
+	}
+	return 0, false
+}
+
 var (
 	decodeOptions = json.JoinOptions(
 		json.RejectUnknownMembers(true),

@@ -155,3 +155,16 @@ func FuzzUnmarshal(f *testing.F) {
 		}
 	})
 }
+
+func TestOffsetNamesThePlaceOfAFault(t *testing.T) {
+	for src, want := range map[string]int64{`{"role":"a",}`: 12, `{"generation":"1"}`: 13} {
+		var r record
+		err := strictjson.Unmarshal([]byte(src), &r)
+		if at, ok := strictjson.Offset(err); !ok || at < want-1 || at > want+1 {
+			t.Errorf("%s: offset %d, %v of %v; want about %d", src, at, ok, err, want)
+		}
+	}
+	if at, ok := strictjson.Offset(strictjson.ErrNull); ok {
+		t.Errorf("ErrNull has the place %d", at)
+	}
+}

@@ -67,7 +67,7 @@ func verbError(err error) error {
 
 func verbPane(r Row) verbs.Pane {
 	p := verbs.Pane{
-		ID: r.ID, SessionID: string(r.Session), PID: r.PID, State: verbs.PaneState(r.State), Title: r.Title, Name: r.Name,
+		ID: r.ID, SessionID: string(r.Worker), PID: r.PID, State: verbs.PaneState(r.State), Title: r.Title, Name: r.Name,
 		Cols: r.Cols, Rows: r.Rows, Foreground: r.Foreground, Viewers: r.Viewers,
 	}
 	if r.Exit != nil {

@@ -23,6 +23,7 @@ var codes = []struct {
 	{topology.ErrName, verbs.CodeInvalidName},
 	{fanout.ErrSize, verbs.CodeInvalidSize},
 	{topology.ErrFull, verbs.CodeFull},
+	{topology.ErrOverflow, verbs.CodeFull},
 	{fanout.ErrFull, verbs.CodeFull},
 	{ErrEnded, verbs.CodeEnded},
 	{fanout.ErrEnded, verbs.CodeEnded},

@@ -47,6 +47,8 @@ type pane struct {
 	onFacts func(Facts)   // called by watch, one at a time
 	done    chan struct{} // closed when run has ended
 
+	viewersMax func() int // what is in force
+
 	mu struct {
 		sync.Mutex
 		handle *fleet.Handle // nil when no worker is connected
@@ -87,7 +89,7 @@ func (p *pane) run(ctx context.Context, h *fleet.Handle) {
 
 // serve runs a hub on the handle and returns the handle to go on with, or nil at the pane's end.
 func (p *pane) serve(ctx context.Context, h *fleet.Handle) *fleet.Handle {
-	hub := fanout.New(h, h.Hello(), fanout.Options{Busy: fleet.ErrBusy, Changed: p.changed, Title: p.Facts().Title})
+	hub := fanout.New(h, h.Hello(), fanout.Options{Busy: fleet.ErrBusy, Changed: p.changed, Title: p.Facts().Title, ViewersMax: p.viewersMax})
 	p.connect(h, hub)
 	ending, err := hub.Run(ctx)
 	p.disconnect(hub)

@@ -12,6 +12,7 @@ import (
 
 	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/sessiond/wire"
+	"spawn/internal/supervisor/config"
 	"spawn/internal/supervisor/fanout"
 	"spawn/internal/supervisor/fleet"
 	"spawn/internal/supervisor/loginenv"
@@ -32,7 +33,7 @@ var (
 
 // NewPane says how a terminal starts. The zero value is the user's login shell in their home.
 type NewPane struct {
-	Argv       []string // nil: the login shell
+	Argv       []string // nil: what the settings say, else the login shell
 	Cwd        string   // "": the home folder
 	Cols, Rows uint16
 	Name       string
@@ -42,21 +43,26 @@ type NewPane struct {
 type Row struct {
 	Facts
 	ID      string
-	Session endpoint.SessionID
+	Worker  endpoint.SessionID // that backs it, or did; "" for an archive
 	Name    string
+	Session string // id of the session of windows that it is in
 	Window  string
-	Index   int
+	Index   int // of the window within its session
+	Layer   topology.Layer
+	Tags    []topology.Tag    // by growing key; not to be written to
+	Archive *topology.Archive // nil unless it was restored; not to be written to
 }
 
 // panes is every terminal that spawnd knows, and the tree that arranges them.
 type panes struct {
-	fleet   *fleet.Fleet
-	store   *topology.Store
-	account loginenv.Account
-	environ []string // spawnd's own, from which a shell's is made
-	version string
-	board   *page.Board // what pages see of all this
-	log     *slog.Logger
+	fleet    *fleet.Fleet
+	store    *topology.Store
+	account  loginenv.Account
+	environ  []string // spawnd's own, from which a shell's is made
+	version  string
+	settings func() config.Config // what is in force
+	board    *page.Board          // what pages see of all this
+	log      *slog.Logger
 
 	ctx     context.Context // of every pane's run; ends with close
 	cancel  context.CancelFunc
@@ -71,6 +77,8 @@ type panes struct {
 	}
 	saving  sync.Mutex // orders writes of the tree; taken before mu
 	telling sync.Mutex // orders what pages are told; taken before mu
+
+	refused []*fleet.Refusal // workers that were left alone at start
 
 	unlocked sync.Once // the first worker that could not lock its key is logged, the others are alike
 }
@@ -112,7 +120,7 @@ func (ps *panes) begin() error {
 func (ps *panes) place(worker endpoint.SessionID, name string) (topology.Pane, error) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	tree, at, err := ps.mu.tree.NewPane("", string(worker), name)
+	tree, at, err := ps.mu.tree.NewPane("", topology.Start{Worker: string(worker), Name: name})
 	if err == nil {
 		ps.mu.tree = tree
 	}
@@ -124,18 +132,23 @@ func (ps *panes) spec(n NewPane, id string) fleet.Spec {
 		Argv: n.Argv, Cwd: n.Cwd, Cols: n.Cols, Rows: n.Rows,
 		Env: loginenv.Environ(ps.environ, ps.account, loginenv.Place{Pane: id, Version: ps.version}),
 	}
+	now := ps.settings()
+	if len(s.Argv) == 0 {
+		s.Argv = now.Shell.Command
+	}
 	if len(s.Argv) == 0 {
 		s.Argv = ps.account.Argv()
 	}
 	s.Cwd = cmp.Or(s.Cwd, ps.account.Home)
-	s.Cols, s.Rows = cmp.Or(s.Cols, 80), cmp.Or(s.Rows, 24)
+	s.Cols, s.Rows = cmp.Or(s.Cols, uint16(now.Terminal.Cols)), cmp.Or(s.Rows, uint16(now.Terminal.Rows))
+	s.Limits = terminalLimits(now.Terminal)
 	return s
 }
 
 // drive gives the pane its run. The caller has made the pane's place in the tree.
 func (ps *panes) drive(id string, worker endpoint.SessionID, h *fleet.Handle) {
 	p := &pane{
-		id: id, worker: worker, fleet: ps.fleet, log: ps.log,
+		id: id, worker: worker, fleet: ps.fleet, log: ps.log, viewersMax: func() int { return int(ps.settings().Viewers.Max) },
 		changed: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	hello := h.Hello()
@@ -269,18 +282,15 @@ func (ps *panes) Viewers(id string) (fanout.Stats, error) {
 	return fanout.Stats{}, fmt.Errorf("list viewers of %q: %w", id, ErrNotFound)
 }
 
-// Rows lists every pane in the order of the tree.
+// Rows lists every pane: by session, by window, and by its place in the window.
 func (ps *panes) Rows() []Row {
 	ps.mu.Lock()
 	tree := ps.mu.tree
 	ps.mu.Unlock()
+	places := tree.Places()
 	rows := make([]Row, 0, len(tree.Panes))
-	for _, s := range tree.Sessions {
-		for i, w := range s.Windows {
-			if at, ok := tree.Pane(w.Pane); ok {
-				rows = append(rows, ps.row(at, topology.Place{Session: s.ID, Window: w.ID, Index: i}))
-			}
-		}
+	for _, at := range tree.List() {
+		rows = append(rows, ps.row(at, places[at.Window]))
 	}
 	return rows
 }
@@ -302,7 +312,10 @@ func (ps *panes) row(at topology.Pane, where topology.Place) Row {
 	ps.mu.Lock()
 	p := ps.mu.byID[at.ID]
 	ps.mu.Unlock()
-	r := Row{ID: at.ID, Session: endpoint.SessionID(at.SessionID), Name: at.Name, Window: where.Window, Index: where.Index}
+	r := Row{
+		ID: at.ID, Worker: endpoint.SessionID(at.SessionID), Name: at.Name, Session: where.Session, Window: where.Window, Index: where.Index,
+		Layer: at.Layer(), Tags: at.Tags, Archive: at.Archive,
+	}
 	if p != nil {
 		r.Facts = p.Facts()
 		return r

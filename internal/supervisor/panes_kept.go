@@ -58,6 +58,7 @@ func openPanes(ctx context.Context, ps *panes) error {
 	if err != nil {
 		return err
 	}
+	ps.refused = refused
 	ids := func(h *fleet.Handle) string { return string(h.ID()) }
 	held := make([]string, 0, len(refused))
 	for _, r := range refused {

@@ -2,7 +2,7 @@
 
 // Package supervisor is spawnd: it builds its rooms, runs them, and closes them in reverse.
 //
-//	locks ─ worker folder ─ fleet ─ panes (adopted) ─ control socket ─ door ─ peers ─ HTTP ─ ready
+//	locks ─ settings ─ worker folder ─ fleet ─ panes (adopted) ─ control socket ─ door ─ peers ─ HTTP ─ ready
 //
 // Nothing that a terminal needs is in here. A spawnd that is killed at any point is followed by one that
 // adopts the same workers.
@@ -43,8 +43,8 @@ const workerLock = "spawnd.lock"
 
 // Options say where spawnd serves and what.
 type Options struct {
-	Listen     string              // loopback address of the page; port 0 picks one
-	PeerPort   uint16              // of the channels, on the same address; 0 picks one
+	Listen     string              // loopback address of the page; port 0 picks one; "" leaves it to the settings
+	PeerPort   *uint16             // of the channels, on the same address; 0 picks one; nil leaves it to the settings
 	Getenv     func(string) string // the environment that names the folders
 	Environ    []string            // what shells inherit, cleaned
 	WorkerPath string              // of spawn-worker
@@ -55,14 +55,22 @@ type Options struct {
 
 // Supervisor is a spawnd that is ready to serve.
 type Supervisor struct {
-	o       Options
-	closers []io.Closer // in the order of opening; closed in reverse
-	panes   *panes
-	pages   *pages
-	server  *signaling.Server
-	control *verbs.Listener
-	door    *access.Door
-	started time.Time
+	o        Options
+	closers  []io.Closer // in the order of opening; closed in reverse
+	settings *config.Live
+	panes    *panes
+	pages    *pages
+	server   *signaling.Server
+	control  *verbs.Listener
+	door     *access.Door
+	started  time.Time
+
+	account  loginenv.Account
+	folders  config.Folders
+	folder   *endpoint.Folder // of the workers
+	scoper   fleet.Scoper
+	page     netip.AddrPort // where the page is served
+	examined sync.Mutex     // one look of the doctor at a time
 }
 
 // Open takes the locks, adopts what lives, and opens all ways in. On error nothing stays open.
@@ -83,10 +91,14 @@ func (s *Supervisor) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.account, s.folders = account, folders
 	if err := folders.Create(); err != nil {
 		return err
 	}
 	if err := s.lock(folders.Lock()); err != nil {
+		return err
+	}
+	if err := s.openSettings(folders); err != nil {
 		return err
 	}
 	if err := s.openPanes(ctx, folders, account); err != nil {
@@ -119,14 +131,14 @@ func (s *Supervisor) openPanes(ctx context.Context, folders config.Folders, acco
 	if err := s.lock(folder.Path() + string(os.PathSeparator) + workerLock); err != nil {
 		return err
 	}
-	scoper, err := fleet.DetectScoper(ctx)
-	if err != nil {
+	s.folder = folder
+	if s.scoper, err = fleet.DetectScoper(ctx); err != nil {
 		s.o.Log.Info("workers get no scope of their own", "because", err)
 	}
 	s.panes = &panes{
-		fleet:   fleet.New(fleet.Options{Folder: folder, WorkerPath: s.o.WorkerPath, Scoper: scoper, Log: s.o.Log}),
+		fleet:   fleet.New(fleet.Options{Folder: folder, WorkerPath: s.o.WorkerPath, Scoper: s.scoper, Log: s.o.Log}),
 		store:   topology.NewStore(folders.Topology()),
-		account: account, environ: s.o.Environ, version: s.o.Version, log: s.o.Log,
+		account: account, environ: s.o.Environ, version: s.o.Version, settings: s.settings.Effective, log: s.o.Log,
 		board: page.NewBoard(), dirty: make(chan struct{}, 1),
 	}
 	if err := openPanes(ctx, s.panes); err != nil {
@@ -153,13 +165,14 @@ func (s *Supervisor) openPages(folders config.Folders) error {
 	}
 	s.door = door
 	s.closers = append(s.closers, door)
-	ln, err := signaling.Listen(s.o.Listen)
+	ln, err := signaling.Listen(s.settings.Effective().Serve.Listen)
 	if err != nil {
 		return err
 	}
 	at := ln.Addr().(*net.TCPAddr).AddrPort()
+	s.page = at
 	// The channels are on the same loopback address as the page, on a port of their own.
-	peers, err := rtc.Listen(netip.AddrPortFrom(at.Addr(), s.o.PeerPort), s.o.Log)
+	peers, err := rtc.Listen(netip.AddrPortFrom(at.Addr(), uint16(s.settings.Effective().Serve.PeerPort)), s.o.Log)
 	if err != nil {
 		return errors.Join(err, ln.Close())
 	}
@@ -181,7 +194,8 @@ func (s *Supervisor) URL() string { return s.server.URL() }
 func (s *Supervisor) PairURL() (string, error) { return pair(s.door, s.server) }
 
 // Serve serves until ctx ends or a way in breaks, then detaches: pages and the control socket end,
-// workers go on. It returns when every goroutine has ended.
+// workers go on, unless the settings want terminals to end with spawnd. It returns when every goroutine has
+// ended.
 func (s *Supervisor) Serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -193,8 +207,9 @@ func (s *Supervisor) Serve(ctx context.Context) error {
 		errs[1] = verbs.Serve(ctx, s.control, verbs.Options{Server: verbServer{s}, CheckPeer: endpoint.CheckPeer, Log: s.o.Log})
 		cancel()
 	})
+	ways.Go(func() { s.watchSettings(ctx) })
 	ways.Wait()
-	return errors.Join(errs[0], errs[1])
+	return errors.Join(errs[0], errs[1], s.endTerminals(ctx))
 }
 
 // Close closes all rooms in reverse, after Serve or instead of it.

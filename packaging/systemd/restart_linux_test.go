@@ -241,9 +241,16 @@ func (s *service) gaveNothingAway() {
 
 func ofTheSystem(b *booted) {
 	s := systemService(b)
+	b.write("/root/.config/spawn/config.hujson", `{"terminal": {"memory_max_bytes": 268435456, "tasks_max": 512, "cpu_weight": 50}}`, 0o600)
 	s.control("start", systemd.UnitName)
 	defer s.control("stop", systemd.UnitName)
 	shell, worker := s.terminal("/bin/bash")
+	limits := s.control("show", "--property", "CPUWeight,MemoryMax,TasksMax", "spawn-worker-"+shell.SessionID+".scope")
+	for _, want := range []string{"CPUWeight=50", "MemoryMax=268435456", "TasksMax=512"} {
+		if !strings.Contains(limits, want) {
+			s.t.Errorf("the scope has %q, want %s", limits, want)
+		}
+	}
 	group := s.cgroup(worker)
 	if want := "/spawn.slice/spawn-worker-" + shell.SessionID + ".scope"; group != want {
 		s.t.Fatalf("the worker is in %s, want %s", group, want)

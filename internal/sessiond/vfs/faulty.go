@@ -71,9 +71,18 @@ func (f *Faulty) do(call func() error) error {
 }
 
 // OpenDir implements [FS].
-func (f *Faulty) OpenDir(op Op, path string) (dir Dir, err error) {
+func (f *Faulty) OpenDir(op Op, path string) (Dir, error) {
+	return f.openDirWith(op, path, f.FS.OpenDir)
+}
+
+// OpenAnchor implements [FS].
+func (f *Faulty) OpenAnchor(op Op, path string) (Dir, error) {
+	return f.openDirWith(op, path, f.FS.OpenAnchor)
+}
+
+func (f *Faulty) openDirWith(op Op, path string, open func(Op, string) (Dir, error)) (dir Dir, err error) {
 	err = f.do(func() error {
-		inner, err := f.FS.OpenDir(op, path)
+		inner, err := open(op, path)
 		if err == nil {
 			dir = &faultyDir{f, inner}
 		}
@@ -100,6 +109,32 @@ func (d *faultyDir) Create(op Op, name string) (File, error) {
 	return d.openWith(op, name, d.inner.Create)
 }
 func (d *faultyDir) Open(op Op, name string) (File, error) { return d.openWith(op, name, d.inner.Open) }
+
+func (d *faultyDir) OpenDir(op Op, name string) (Dir, error) {
+	return d.f.openDirWith(op, name, d.inner.OpenDir)
+}
+
+func (d *faultyDir) MakeDir(op Op, name string) error {
+	return d.f.do(func() error { return d.inner.MakeDir(op, name) })
+}
+
+func (d *faultyDir) Look(op Op, name string) (facts Facts, err error) {
+	err = d.f.do(func() error { facts, err = d.inner.Look(op, name); return err })
+	return facts, err
+}
+
+func (d *faultyDir) Facts(op Op) (facts Facts, err error) {
+	err = d.f.do(func() error { facts, err = d.inner.Facts(op); return err })
+	return facts, err
+}
+
+func (d *faultyDir) Rename(op Op, from, to string) error {
+	return d.f.do(func() error { return d.inner.Rename(op, from, to) })
+}
+
+func (d *faultyDir) Sync(op Op) error {
+	return d.f.do(func() error { return d.inner.Sync(op) })
+}
 
 func (d *faultyDir) openWith(op Op, name string, open func(Op, string) (File, error)) (file File, err error) {
 	err = d.f.do(func() error {
@@ -178,6 +213,15 @@ func kept(keep, n int) int {
 func (file *faultyFile) Read(op Op, p []byte) (n int, err error) {
 	err = file.f.do(func() error { n, err = file.inner.Read(op, p); return err })
 	return n, err
+}
+
+func (file *faultyFile) Facts(op Op) (facts Facts, err error) {
+	err = file.f.do(func() error { facts, err = file.inner.Facts(op); return err })
+	return facts, err
+}
+
+func (file *faultyFile) Sync(op Op) error {
+	return file.f.do(func() error { return file.inner.Sync(op) })
 }
 
 func (file *faultyFile) Allocated(op Op) (n int64, err error) {

@@ -14,6 +14,14 @@ import (
 
 var errInjected = errors.New("injected")
 
+// must is for steps that set a test up.
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // story makes every call once and returns what each said, and what the file holds at the end.
 func story(files FS, path string) (said map[Op]error, content string) {
 	said = map[Op]error{}
@@ -26,6 +34,8 @@ func story(files FS, path string) (said map[Op]error, content string) {
 	if f, err := d.Create("create", "a"); err == nil {
 		_, said["write"] = f.Write("write", []byte("0123456789"))
 		_, said["measure"] = f.Allocated("measure")
+		_, said["facts"] = f.Facts("facts")
+		said["sync"] = f.Sync("sync")
 		said["close"] = f.Close("close")
 	} else {
 		said["create"] = err
@@ -37,7 +47,19 @@ func story(files FS, path string) (said map[Op]error, content string) {
 	} else {
 		said["open"] = err
 	}
-	said["remove"] = d.Remove("remove", "a")
+	_, said["look"] = d.Look("look", "a")
+	_, said["factsdir"] = d.Facts("factsdir")
+	said["rename"] = d.Rename("rename", "a", "b")
+	said["syncdir"] = d.Sync("syncdir")
+	said["mkdir"] = d.MakeDir("mkdir", "inner")
+	if inner, err := d.OpenDir("openinner", "inner"); err == nil {
+		_ = inner.Close()
+	} else {
+		said["openinner"] = err
+	}
+	_ = d.Remove("ignored", "inner")
+	_ = d.Remove("ignored", "a")
+	said["remove"] = d.Remove("remove", "b")
 	_ = d.Close()
 	said["removedir"] = files.RemoveDir("removedir", path)
 	return said, string(b)
@@ -51,7 +73,7 @@ func TestFaultyPassesThrough(t *testing.T) {
 			t.Errorf("%s: %v", op, err)
 		}
 	}
-	if content != "0123456789" || f.Struck() || f.Calls() != 12 {
+	if content != "0123456789" || f.Struck() || f.Calls() != 22 {
 		t.Errorf("file %q, struck %v, %d calls", content, f.Struck(), f.Calls())
 	}
 }
@@ -71,7 +93,7 @@ func TestFaultyStrikesEachCallOnce(t *testing.T) {
 				}
 			}
 		}
-		if len(hit) != 11 { // the second close is not looked at
+		if len(hit) != 19 { // the second close and two removals are not looked at
 			t.Errorf("mode %d struck only %v", mode, hit)
 		}
 	}

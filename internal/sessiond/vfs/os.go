@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // OS is the real file system. It holds directories through os.Root, so every name is resolved
@@ -63,6 +64,18 @@ func makePrivate(root *os.Root, named fs.FileInfo) error {
 	return root.Chmod(".", DirMode)
 }
 
+// OpenAnchor implements [FS].
+func (OS) OpenAnchor(op Op, path string) (Dir, error) {
+	if err := os.MkdirAll(path, DirMode); err != nil {
+		return nil, opError(op, err)
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, opError(op, err)
+	}
+	return &osDir{root: root}, nil
+}
+
 // RemoveDir implements [FS].
 func (OS) RemoveDir(op Op, path string) error { return opError(op, removeDir(path)) }
 
@@ -77,33 +90,107 @@ func (d *osDir) Create(op Op, name string) (File, error) {
 }
 
 func (d *osDir) Open(op Op, name string) (File, error) {
+	// Look before opening, so that another kind of object, or another user's, is told apart from a file
+	// that cannot be read, and no device is ever opened. What was opened is then looked at again.
+	named, err := d.root.Lstat(name)
+	if err != nil {
+		return nil, opError(op, err)
+	}
+	if err := checkFile(named); err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", op, d.path(name), err)
+	}
 	f, err := d.root.OpenFile(name, os.O_RDONLY|openNoWait, 0)
 	if err != nil {
 		return nil, opError(op, err)
 	}
-	if err := d.checkFile(f, name); err != nil {
+	if err := checkOpened(f, named); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %s: %w", op, f.Name(), err), f.Close())
 	}
 	return &osFile{f}, nil
 }
 
-// checkFile refuses an f that was reached through a link or that others can reach or have made.
-func (d *osDir) checkFile(f *os.File, name string) error {
+func (d *osDir) path(name string) string { return filepath.Join(d.root.Name(), name) }
+
+// checkFile refuses what others can reach by another name or have made.
+func checkFile(st fs.FileInfo) error {
+	if !st.Mode().IsRegular() {
+		return fmt.Errorf("is a %s, not a regular file: %w", kindOf(st), ErrUnsafe)
+	}
+	if err := checkOwner(st); err != nil {
+		return err
+	}
+	return checkLinks(st)
+}
+
+// checkOpened refuses an f that was reached through a link, or that is no longer what named described.
+func checkOpened(f *os.File, named fs.FileInfo) error {
 	opened, err := f.Stat()
 	if err != nil {
 		return err
 	}
+	if !os.SameFile(opened, named) {
+		return fmt.Errorf("replaced while it was being opened: %w", ErrUnsafe)
+	}
+	return checkFile(opened)
+}
+
+func (d *osDir) MakeDir(op Op, name string) error { return opError(op, d.root.Mkdir(name, DirMode)) }
+
+func (d *osDir) OpenDir(op Op, name string) (Dir, error) {
 	named, err := d.root.Lstat(name)
 	if err != nil {
-		return err
+		return nil, opError(op, err)
 	}
-	if !opened.Mode().IsRegular() || !os.SameFile(opened, named) {
-		return fmt.Errorf("is a %s, not a regular file of this name", kindOf(named))
+	if !named.IsDir() {
+		return nil, fmt.Errorf("%s: %s is a %s, not a directory: %w", op, d.path(name), kindOf(named), ErrUnsafe)
 	}
-	if err := checkOwner(opened); err != nil {
-		return err
+	root, err := d.root.OpenRoot(name)
+	if err != nil {
+		return nil, opError(op, err)
 	}
-	return checkLinks(opened)
+	opened, err := root.Stat(".")
+	if err == nil && !os.SameFile(opened, named) {
+		err = fmt.Errorf("%s replaced while it was being opened: %w", d.path(name), ErrUnsafe)
+	}
+	if err != nil {
+		return nil, errors.Join(opError(op, err), root.Close())
+	}
+	return &osDir{root: root}, nil
+}
+
+func (d *osDir) Look(op Op, name string) (Facts, error) {
+	st, err := d.root.Lstat(name)
+	if err != nil {
+		return Facts{}, opError(op, err)
+	}
+	return factsOf(st), nil
+}
+
+func (d *osDir) Facts(op Op) (Facts, error) {
+	st, err := d.root.Stat(".")
+	if err != nil {
+		return Facts{}, opError(op, err)
+	}
+	return factsOf(st), nil
+}
+
+func (d *osDir) Rename(op Op, from, to string) error {
+	switch _, err := d.root.Lstat(to); {
+	case err == nil:
+		return fmt.Errorf("%s: %s: %w", op, d.path(to), fs.ErrExist)
+	case !errors.Is(err, fs.ErrNotExist):
+		return opError(op, err)
+	}
+	return opError(op, d.root.Rename(from, to))
+}
+
+func (d *osDir) Sync(op Op) error {
+	self, err := d.root.Open(".")
+	if err != nil {
+		return opError(op, err)
+	}
+	defer self.Close() // read-only: nothing to lose
+	return opError(op, syncDir(self))
 }
 
 func (d *osDir) Remove(op Op, name string) error { return opError(op, d.root.Remove(name)) }
@@ -149,6 +236,16 @@ func (f *osFile) Read(op Op, p []byte) (int, error) {
 	return n, opError(op, err)
 }
 
+func (f *osFile) Facts(op Op) (Facts, error) {
+	st, err := f.f.Stat()
+	if err != nil {
+		return Facts{}, opError(op, err)
+	}
+	return factsOf(st), nil
+}
+
+func (f *osFile) Sync(op Op) error { return opError(op, f.f.Sync()) }
+
 func (f *osFile) Allocated(op Op) (int64, error) {
 	n, err := allocatedFile(f.f)
 	return n, opError(op, err)
@@ -162,6 +259,18 @@ func opError(op Op, err error) error {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", op, err)
+}
+
+func factsOf(st fs.FileInfo) Facts {
+	facts := Facts{Kind: KindOther, Perm: st.Mode().Perm(), Size: st.Size(), Modified: st.ModTime().UnixNano()}
+	switch {
+	case st.Mode().IsRegular():
+		facts.Kind = KindRegular
+	case st.IsDir():
+		facts.Kind = KindDir
+	}
+	addIdentity(&facts, st)
+	return facts
 }
 
 func kindOf(st fs.FileInfo) string {

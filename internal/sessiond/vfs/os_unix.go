@@ -5,7 +5,6 @@
 package vfs
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -32,14 +31,14 @@ func removeDir(path string) error {
 
 func checkOwner(st fs.FileInfo) error {
 	if uid := int(st.Sys().(*syscall.Stat_t).Uid); uid != os.Geteuid() {
-		return fmt.Errorf("owned by uid %d, not by uid %d", uid, os.Geteuid())
+		return fmt.Errorf("owned by uid %d, not by uid %d: %w", uid, os.Geteuid(), ErrUnsafe)
 	}
 	return nil
 }
 
 func checkLinks(st fs.FileInfo) error {
 	if st.Sys().(*syscall.Stat_t).Nlink != 1 {
-		return errors.New("has a second hard link")
+		return fmt.Errorf("has a second hard link: %w", ErrUnsafe)
 	}
 	return nil
 }
@@ -55,3 +54,11 @@ func allocatedFile(f *os.File) (int64, error) {
 	}
 	return int64(st.Blocks) * statBlockBytes, nil
 }
+
+func addIdentity(facts *Facts, st fs.FileInfo) {
+	sys := st.Sys().(*syscall.Stat_t)
+	facts.UID, facts.Links = int(sys.Uid), uint64(sys.Nlink)
+	facts.Device, facts.Inode = uint64(sys.Dev), sys.Ino
+}
+
+func syncDir(dir *os.File) error { return dir.Sync() }

@@ -19,14 +19,6 @@ import (
 
 const canary = "the canary is alive"
 
-// must is for steps that set a test up.
-func must(t *testing.T, errs ...error) {
-	t.Helper()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func openDir(t *testing.T, path string) Dir {
 	t.Helper()
 	d, err := OS{}.OpenDir("test.open", path)
@@ -160,7 +152,7 @@ func TestOpenReadsOnlyAPlainFileOfOurs(t *testing.T) {
 			if err == nil {
 				_ = f.Close("test.close")
 			}
-			if opened := err == nil; opened != (kind == "file") {
+			if opened := err == nil; opened != (kind == "file") || !opened && !errors.Is(err, ErrUnsafe) {
 				t.Errorf("error %v", err)
 			}
 		})
@@ -253,4 +245,38 @@ func TestRemoveDirRemovesOnlyAnEmptyDirectory(t *testing.T) {
 		}
 	}
 	must(t, os.Remove(file), OS{}.RemoveDir("test.remove", full))
+}
+
+// A directory below a held one is opened as it is or not at all.
+func TestInnerDirectoryIsOpenedUnchanged(t *testing.T) {
+	for kind, put := range plant {
+		t.Run(kind, func(t *testing.T) {
+			base := t.TempDir()
+			target := filepath.Join(base, "target")
+			if kind == "hard link" {
+				must(t, os.WriteFile(target, nil, 0o600))
+			} else {
+				must(t, os.Mkdir(target, 0o755))
+			}
+			d, err := OS{}.OpenAnchor("test.anchor", base)
+			must(t, err)
+			defer d.Close()
+			must(t, put(filepath.Join(base, "inner"), target))
+			if kind == "directory" {
+				must(t, os.Chmod(filepath.Join(base, "inner"), 0o777))
+			}
+			inner, err := d.OpenDir("test.open", "inner")
+			if kind != "directory" {
+				if err == nil || !errors.Is(err, ErrUnsafe) {
+					t.Fatalf("error %v", err)
+				}
+				return
+			}
+			must(t, err)
+			defer inner.Close()
+			if facts, err := inner.Facts("test.facts"); err != nil || facts.Perm != 0o777 || facts.UID != os.Geteuid() {
+				t.Errorf("facts %+v, %v", facts, err)
+			}
+		})
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"spawn/internal/strictjson"
@@ -43,10 +44,24 @@ type devices struct {
 	folder *folder
 	list   []Device
 	keys   map[string]*ecdsa.PublicKey // by device id, parsed once
+
+	// paired are the ids of list, for who must not wait until a file is written.
+	paired atomic.Pointer[map[string]bool]
+}
+
+// hold makes the list what memory holds.
+func (d *devices) hold(list []Device) {
+	ids := make(map[string]bool, len(list))
+	for _, device := range list {
+		ids[device.ID] = true
+	}
+	d.list = list
+	d.paired.Store(&ids)
 }
 
 func openDevices(f *folder) (*devices, error) {
 	d := &devices{folder: f, keys: map[string]*ecdsa.PublicKey{}}
+	d.hold(nil)
 	raw, err := f.read(devicesFile, devicesFileMax)
 	if errors.Is(err, fs.ErrNotExist) {
 		return d, nil
@@ -54,9 +69,11 @@ func openDevices(f *folder) (*devices, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read devices: %w", err)
 	}
-	if d.list, err = parseDevices(raw); err != nil {
+	list, err := parseDevices(raw)
+	if err != nil {
 		return nil, fmt.Errorf("read devices %s: %w; move the file away to start with no paired browser", f.path(devicesFile), err)
 	}
+	d.hold(list)
 	for _, device := range d.list {
 		key, err := parseDeviceKey(device.PublicKey)
 		if err != nil {
@@ -169,6 +186,18 @@ func (d *devices) seen(id string, now time.Time) error {
 	return d.save(next)
 }
 
+func (d *devices) remove(id string) error {
+	next := slices.DeleteFunc(slices.Clone(d.list), func(have Device) bool { return have.ID == id })
+	if len(next) == len(d.list) {
+		return ErrUnknownDevice
+	}
+	if err := d.save(next); err != nil {
+		return err
+	}
+	delete(d.keys, id)
+	return nil
+}
+
 func coarse(now time.Time) int64 { return now.Truncate(lastSeenStep).Unix() }
 
 // save replaces the file, and then what memory holds.
@@ -180,6 +209,6 @@ func (d *devices) save(list []Device) error {
 	if err := d.folder.replace(devicesFile, append(raw, '\n')); err != nil {
 		return fmt.Errorf("save devices: %w", err)
 	}
-	d.list = list
+	d.hold(list)
 	return nil
 }

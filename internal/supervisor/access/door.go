@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package access decides which browser may reach this host: it holds the host's key, the paired
-// devices, the one-time pairing codes, and the texts that both sides sign.
+// Package access decides who may reach this host, and what they may do. A Door lets browsers in: it holds
+// the host's key, the paired devices, the one-time pairing codes, and the texts that both sides sign. An
+// Authority knows the rights of everybody who is in.
 package access
 
 import (
@@ -10,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 )
@@ -226,4 +228,24 @@ func (d *Door) CheckOffer(c *Challenge, o Offer) (Device, error) {
 func (d *Door) SignAnswer(c *Challenge, o Offer, answerSDP string) string {
 	text := answerText(d.HostKey(), c.nonce, o.ClientNonce, o.Device, o.SDP, answerSDP)
 	return encode(d.host.sign(text))
+}
+
+// Devices lists the paired browsers in the order of their pairing.
+func (d *Door) Devices() []Device {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.mu.devices.list)
+}
+
+// Paired reports whether the browser is paired. It waits for nobody: mu.devices is set by Open alone, and
+// what is asked of it here is swapped as a whole.
+func (d *Door) Paired(id string) bool { return (*d.mu.devices.paired.Load())[id] }
+
+// Unpair forgets a browser, in the file first. What it has open is the caller's to close: Authority.Unpair
+// sees to that. ErrUnknownDevice when it is not paired; after any other error it still is, and what the
+// file says is open until the next change.
+func (d *Door) Unpair(id string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.mu.devices.remove(id)
 }

@@ -10,6 +10,26 @@ const (
 	// CodeLife is how long a printed pairing link is good.
 	CodeLife = 10 * time.Minute
 
+	// ShareLifeMax is the longest that a share link is good: a week covers a review or a handover, and
+	// what is forgotten closes by itself.
+	ShareLifeMax = 7 * 24 * time.Hour
+
+	tokenBytes        = 32 // 256 bits: as hard to find as the hash under which it is kept
+	ownerTokenFileMax = 64 // bytes; the file is exactly one line
+	grantIDBytes      = 8
+
+	// grantsMax bounds grants and links together, and with them the work of one check and of one end.
+	// The last grantsKept places are for the owner and paired browsers alone, so that a program which
+	// issues without end cannot keep the user from it.
+	grantsMax  = 1024
+	grantsKept = 128
+	scopesMax  = 16   // of one grant
+	auditMax   = 1024 // changes that are remembered; a few hundred bytes each
+
+	// expiryLookMax is how late an expiry can be told of after the host slept, or its clock was set. What
+	// has expired is refused at once.
+	expiryLookMax = time.Minute
+
 	codesMax   = 8 // living codes; the oldest gives way
 	triesMax   = 3 // wrong tries at one code; then it is gone
 	devicesMax = 256

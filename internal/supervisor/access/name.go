@@ -3,6 +3,7 @@
 package access
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -20,10 +21,15 @@ func checkSentName(name string) error {
 	return nil
 }
 
-// cleanName makes a name fit to be shown in a page, a list and a log: printable characters alone, so
+// cleanName is cleanText for what must have a name.
+func cleanName(name string) string {
+	return cmp.Or(cleanText(name), unnamed)
+}
+
+// cleanText makes a name fit to be shown in a page, a list and a log: printable characters alone, so
 // no control, bidirectional or zero-width ones, single spaces, nameRunesMax characters at most.
 // Cleaning a clean name changes nothing.
-func cleanName(name string) string {
+func cleanText(name string) string {
 	kept := strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
@@ -37,8 +43,5 @@ func cleanName(name string) string {
 	if len(runes) > nameRunesMax {
 		runes = runes[:nameRunesMax]
 	}
-	if clean := strings.TrimSpace(string(runes)); clean != "" {
-		return clean
-	}
-	return unnamed
+	return strings.TrimSpace(string(runes))
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package config says where spawnd keeps its files, and makes those folders private.
+// Package config is what a person decides about spawnd: where its files are, and the settings in one of them.
 package config
 
 import (

@@ -50,8 +50,18 @@ type Options struct {
 	Busy error
 	// Changed gets a value, if it has room for one, after each change of Facts. Nil when nobody looks.
 	Changed chan<- struct{}
+	// ViewersMax, when set, is asked at each Attach how many viewers there may be; viewersMax is the bound
+	// all the same.
+	ViewersMax func() int
 	// Title and Cwd are what is known from before, until the program says otherwise.
 	Title, Cwd string
+}
+
+func (o Options) viewersMax() int {
+	if o.ViewersMax == nil {
+		return viewersMax
+	}
+	return min(o.ViewersMax(), viewersMax)
 }
 
 // Facts are what is shown of a pane without attaching to it.

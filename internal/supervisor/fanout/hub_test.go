@@ -600,6 +600,27 @@ func TestViewersAreBounded(t *testing.T) {
 	})
 }
 
+// A bound that is lowered counts for who comes next, and none lifts the bound of the hub itself.
+func TestFewerViewersMayBeAllowed(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		allowed := 1
+		x := open(t, Options{ViewersMax: func() int { return allowed }})
+		x.attach(AttachOptions{})
+		if _, err := x.h.Attach(newWatching(t), AttachOptions{}); !errors.Is(err, ErrFull) {
+			t.Errorf("one too many: %v", err)
+		}
+		allowed = viewersMax + 1
+		for range viewersMax - 1 {
+			x.attach(AttachOptions{})
+		}
+		if _, err := x.h.Attach(newWatching(t), AttachOptions{}); !errors.Is(err, ErrFull) {
+			t.Errorf("more than a hub has room for: %v", err)
+		}
+		x.settle()
+		x.finish()
+	})
+}
+
 var seedFlag = flag.Uint64("seed", 0, "run the random test with this seed alone")
 
 // TestAnyInterleavingIsExact: whatever happens in whatever order, what a viewer has is a snapshot at W

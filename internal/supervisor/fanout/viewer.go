@@ -81,7 +81,7 @@ func (h *Hub) join(sink Sink, o AttachOptions) (*Viewer, error) {
 	if h.mu.ended {
 		return nil, ErrEnded
 	}
-	if len(h.mu.viewers) >= viewersMax {
+	if len(h.mu.viewers) >= h.o.viewersMax() {
 		return nil, ErrFull
 	}
 	h.mu.lastID++

@@ -76,6 +76,7 @@ type Spec struct {
 	Cwd        string   // absolute; "" leaves it to the worker
 	Env        []string // the whole environment
 	Cols, Rows uint16
+	Limits     Limits // of the scope, where there is one
 }
 
 func (s Spec) frame() ([]byte, error) {

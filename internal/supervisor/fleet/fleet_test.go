@@ -273,7 +273,7 @@ func TestATerminalIsLaunchedOnce(t *testing.T) {
 // failingScoper counts how often it is asked.
 type failingScoper struct{ pids []int }
 
-func (s *failingScoper) Adopt(_ context.Context, pid int, _ endpoint.SessionID) error {
+func (s *failingScoper) Adopt(_ context.Context, pid int, _ endpoint.SessionID, _ Limits) error {
 	s.pids = append(s.pids, pid)
 	return errors.New("no bus")
 }

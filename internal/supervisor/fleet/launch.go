@@ -25,7 +25,7 @@ func (f *Fleet) Launch(ctx context.Context, id endpoint.SessionID, s Spec) (*Han
 	}
 	ctx, cancel := context.WithTimeout(ctx, launchTimeout)
 	defer cancel()
-	c, err := f.launch(ctx, id, start)
+	c, err := f.launch(ctx, id, start, s.Limits)
 	if err != nil {
 		f.release(id, nil)
 		return nil, fmt.Errorf("launch terminal %s: %w", id, err)
@@ -35,23 +35,23 @@ func (f *Fleet) Launch(ctx context.Context, id endpoint.SessionID, s Spec) (*Han
 }
 
 // launch runs the steps of the drawing at the top of the package, in order.
-func (f *Fleet) launch(ctx context.Context, id endpoint.SessionID, start []byte) (*contact, error) {
+func (f *Fleet) launch(ctx context.Context, id endpoint.SessionID, start []byte, limits Limits) (*contact, error) {
 	p, err := f.fork(id)
 	if err != nil {
 		return nil, err
 	}
-	c, err := f.bringUp(ctx, p, id, start)
+	c, err := f.bringUp(ctx, p, id, start, limits)
 	if err != nil {
 		return nil, errors.Join(err, f.abandon(ctx, p, id))
 	}
 	return c, nil
 }
 
-func (f *Fleet) bringUp(ctx context.Context, p *process, id endpoint.SessionID, start []byte) (*contact, error) {
+func (f *Fleet) bringUp(ctx context.Context, p *process, id endpoint.SessionID, start []byte, limits Limits) (*contact, error) {
 	if err := p.awaitReady(ctx); err != nil {
 		return nil, err
 	}
-	f.scope(ctx, p.pid(), id)
+	f.scope(ctx, p.pid(), id, limits)
 	c, seen, err := f.approach(ctx, id)
 	if seen.hello != helloWaiting {
 		if err == nil { // a free reservation, or a worker that somebody else has started
@@ -74,10 +74,10 @@ func closeContact(c *contact) error {
 
 // scope is best effort. It comes before START, because only what the worker starts later is born in the
 // scope.
-func (f *Fleet) scope(ctx context.Context, pid int, id endpoint.SessionID) {
+func (f *Fleet) scope(ctx context.Context, pid int, id endpoint.SessionID, limits Limits) {
 	ctx, cancel := context.WithTimeout(ctx, scopeTimeout)
 	defer cancel()
-	if err := f.scoper.Adopt(ctx, pid, id); err != nil {
+	if err := f.scoper.Adopt(ctx, pid, id, limits); err != nil {
 		f.unscoped.Do(func() {
 			f.log.Warn("terminals get no scope of their own; KillMode=process keeps them over a restart", "error", err)
 		})

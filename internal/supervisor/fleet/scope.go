@@ -11,20 +11,23 @@ import (
 
 // Scoper gives a worker a control group of its own, before its shell starts.
 type Scoper interface {
-	Adopt(ctx context.Context, pid int, id endpoint.SessionID) error
+	Adopt(ctx context.Context, pid int, id endpoint.SessionID, limits Limits) error
 }
+
+// Limits bound what one terminal's processes use together. They need a scope.
+type Limits = systemd.Limits
 
 // NoScope leaves workers in the control group of their spawnd. Its unit's KillMode=process then keeps
 // them over a restart.
 type NoScope struct{}
 
 // Adopt does nothing.
-func (NoScope) Adopt(context.Context, int, endpoint.SessionID) error { return nil }
+func (NoScope) Adopt(context.Context, int, endpoint.SessionID, Limits) error { return nil }
 
 type systemdScoper struct{ manager *systemd.Manager }
 
-func (s systemdScoper) Adopt(ctx context.Context, pid int, id endpoint.SessionID) error {
-	return s.manager.StartScope(ctx, ScopeName(id), "Terminal "+string(id), pid)
+func (s systemdScoper) Adopt(ctx context.Context, pid int, id endpoint.SessionID, limits Limits) error {
+	return s.manager.StartScope(ctx, ScopeName(id), "Terminal "+string(id), pid, limits)
 }
 
 // ScopeName is the unit in which a terminal's processes live where systemd is there.

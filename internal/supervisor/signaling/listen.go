@@ -3,21 +3,20 @@
 package signaling
 
 import (
-	"errors"
 	"fmt"
 	"net"
-	"net/netip"
-	"strconv"
+
+	"spawn/internal/supervisor/loopback"
 )
 
 // ErrNotLoopback means that the address could be reached from other machines. There is no login for
 // them, so nothing was bound.
-var ErrNotLoopback = errors.New("only loopback addresses can be listened on: 127.0.0.1:PORT, [::1]:PORT or localhost:PORT")
+var ErrNotLoopback = loopback.ErrElsewhere
 
 // Listen binds a TCP address of this machine's loopback; port 0 picks one. "localhost" is 127.0.0.1: what
 // the name resolves to is not asked.
 func Listen(address string) (net.Listener, error) {
-	at, err := loopback(address)
+	at, err := loopback.Parse(address)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %q: %w", address, err)
 	}
@@ -26,25 +25,6 @@ func Listen(address string) (net.Listener, error) {
 		return nil, fmt.Errorf("listen on %q: %w", address, err)
 	}
 	return ln, nil
-}
-
-func loopback(address string) (netip.AddrPort, error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return netip.AddrPort{}, err
-	}
-	number, err := strconv.ParseUint(port, 10, 16)
-	if err != nil {
-		return netip.AddrPort{}, errors.New("the port is not a number up to 65535")
-	}
-	if host == "localhost" {
-		host = "127.0.0.1"
-	}
-	addr, err := netip.ParseAddr(host)
-	if err != nil || !addr.IsLoopback() || addr.Is4In6() || addr.Zone() != "" {
-		return netip.AddrPort{}, ErrNotLoopback
-	}
-	return netip.AddrPortFrom(addr, uint16(number)), nil
 }
 
 // bounded is a listener that closes what comes in beyond connectionsMax, so that slow strangers use up

@@ -73,3 +73,12 @@ func dropLooseJoiners(s string) string {
 }
 
 func joins(r rune) bool { return !isJoiner(r) && !unicode.IsSpace(r) }
+
+// cleanSessionName is CleanName for what cannot be without one.
+func cleanSessionName(name string) (string, error) {
+	name, err := CleanName(name)
+	if err == nil && name == "" {
+		err = fmt.Errorf("a session needs a name: %w", ErrName)
+	}
+	return name, err
+}

@@ -36,7 +36,7 @@ func TestSaveThenLoad(t *testing.T) {
 	if got, err := s.Load(); err != nil || !got.Tree.Equal(Tree{}) || got.Kept != "" {
 		t.Fatalf("no file: %+v, %v", got, err)
 	}
-	tree, _ := must2(t, worker(1))
+	tree := onePane(t, worker(1))
 	old := syscall.Umask(0)
 	err := s.Save(tree)
 	syscall.Umask(old)
@@ -97,8 +97,8 @@ func (d *faultyDisk) syncDir(path string) error {
 // Whatever call fails, the file holds the old tree or the new one, the caller learns of it, no other file
 // stays after the next Load, and saving again works.
 func TestAFailedSaveLeavesOneWholeTree(t *testing.T) {
-	older, _ := must2(t, worker(1))
-	newer, _ := must2(t, worker(2))
+	older := onePane(t, worker(1))
+	newer := onePane(t, worker(2))
 	for _, after := range []bool{false, true} {
 		for n := 1; ; n++ {
 			s := storeOf(t)
@@ -137,7 +137,7 @@ func TestAFailedSaveLeavesOneWholeTree(t *testing.T) {
 
 func TestLoadRemovesWhatACrashLeft(t *testing.T) {
 	s := storeOf(t)
-	tree, _ := must2(t, worker(1))
+	tree := onePane(t, worker(1))
 	if err := s.Save(tree); err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestLoadRemovesWhatACrashLeft(t *testing.T) {
 
 func TestAnUnreadableFileIsKeptAside(t *testing.T) {
 	s := storeOf(t)
-	for n, text := range []string{"", "{", "\x00\x00", strings.Replace(golden, `"version":1`, `"version":9`, 1)} {
+	for n, text := range []string{"", "{", "\x00\x00", strings.Replace(string(golden(t, "v2.json")), `"version":2`, `"version":9`, 1)} {
 		if err := os.WriteFile(s.path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -188,22 +188,23 @@ func TestAnUnreadableFileIsKeptAside(t *testing.T) {
 }
 
 func TestLoadRefusesAnUnsafeFile(t *testing.T) {
+	valid := golden(t, "v2.json")
 	plant := map[string]func(path string) error{
 		"open to others": func(path string) error {
-			return errors.Join(os.WriteFile(path, []byte(golden), 0o600), os.Chmod(path, 0o644))
+			return errors.Join(os.WriteFile(path, valid, 0o600), os.Chmod(path, 0o644))
 		},
 		"link": func(path string) error {
-			return errors.Join(os.WriteFile(path+".target", []byte(golden), 0o600), os.Symlink(path+".target", path))
+			return errors.Join(os.WriteFile(path+".target", valid, 0o600), os.Symlink(path+".target", path))
 		},
 		"hard link": func(path string) error {
-			return errors.Join(os.WriteFile(path+".target", []byte(golden), 0o600), os.Link(path+".target", path))
+			return errors.Join(os.WriteFile(path+".target", valid, 0o600), os.Link(path+".target", path))
 		},
 		"fifo":   func(path string) error { return syscall.Mkfifo(path, 0o600) },
 		"folder": func(path string) error { return os.Mkdir(path, 0o700) },
 	}
 	if os.Geteuid() == 0 {
 		plant["other owner"] = func(path string) error {
-			return errors.Join(os.WriteFile(path, []byte(golden), 0o600), os.Chown(path, 65534, 65534))
+			return errors.Join(os.WriteFile(path, valid, 0o600), os.Chown(path, 65534, 65534))
 		}
 	}
 	for name, do := range plant {
@@ -235,5 +236,23 @@ func TestSaveDoesNotWriteThroughALink(t *testing.T) {
 	}
 	if src, _ := os.ReadFile(target); string(src) != "canary" {
 		t.Fatalf("the target holds %q", src)
+	}
+}
+
+// A file of the version before is read, and the next Save brings it up.
+func TestLoadReadsTheVersionBefore(t *testing.T) {
+	s := storeOf(t)
+	if err := os.WriteFile(s.path, golden(t, "v1.json"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Load()
+	if err != nil || got.Kept != "" || len(got.Tree.Panes) != 3 {
+		t.Fatalf("Load = %+v, %v", got, err)
+	}
+	if err := s.Save(got.Tree); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := s.Load(); err != nil || !again.Tree.Equal(got.Tree) {
+		t.Fatalf("Load = %+v, %v", again, err)
 	}
 }

@@ -24,6 +24,13 @@ const (
 	userSlice   = "app-spawn.slice"
 )
 
+// Limits bound what the processes of one scope use together. Zero is no limit.
+type Limits struct {
+	MemoryMaxBytes uint64 // MemoryMax=
+	TasksMax       uint64 // TasksMax=, processes and threads
+	CPUWeight      uint64 // CPUWeight=, 1 to 10000
+}
+
 // place is which manager to ask, and under which slice our scopes go.
 type place struct{ socket, slice string }
 

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !unix
+
+package config
+
+import (
+	"io/fs"
+	"os"
+)
+
+const openSafely = 0
+
+// syncFolder does nothing: a folder cannot be synced here, and the rename itself is journaled.
+func syncFolder(*os.File) error { return nil }
+
+// unsafeBecause knows the type alone: who may write a file lies in its access control list.
+func unsafeBecause(st fs.FileInfo) string {
+	if !st.Mode().IsRegular() {
+		return "not a regular file"
+	}
+	return ""
+}
+
+// identity is not told here; size and time remain.
+func identity(fs.FileInfo) (device, inode uint64) { return 0, 0 }

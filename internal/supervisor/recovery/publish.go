@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package recovery
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"spawn/internal/sessiond/vfs"
+)
+
+// writeChunk is how much is written between two looks at the context.
+const writeChunk = 1 << 20
+
+// Published is what became of a checkpoint that is durable.
+type Published struct {
+	ID         string
+	Generation int64
+	TextPanes  int   // panes whose text is in the file
+	OmittedFor int   // panes whose text was left out so that the file fits
+	Prune      error // why older files could not be removed; nil when they could. The checkpoint stands
+}
+
+// Publish writes c as a new generation:
+//
+//  1. a new id, and a generation above all that are there
+//  2. .tmp-<uuid>, made exclusively with mode 0600, written, synced, measured, closed
+//  3. renamed to c<uuid>.json, and the folder synced
+//  4. older files removed by the policy, and the folder synced again
+//
+// Only behind step 3 does it return without an error, and from then on nothing takes the checkpoint back. Before
+// the rename, the context or a failure discards what was staged, and older files are untouched. ErrUnknown: the
+// file has its name, but a power loss may take it. ID, Generation, Socket and UID of c are filled in. Text that the
+// present policy does not allow is left out.
+func (s *Store) Publish(ctx context.Context, c Checkpoint) (Published, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.mu.policy.Enabled {
+		return Published{}, &Failure{Code: CodeDisabled, reason: "publish checkpoint: recovery is disabled"}
+	}
+	s.mu.stats.LastAttempt = s.now()
+	done, err := s.publish(ctx, c)
+	s.mu.stats.LastError = CodeOf(err)
+	if err == nil {
+		s.mu.stats.LastSuccess = s.now()
+		entries, scanErr := s.scan(s.now(), s.mu.policy) // reads it back: only if it is valid does it push out another
+		if done.Prune = scanErr; scanErr == nil {
+			_, done.Prune = s.prune(entries, s.mu.policy)
+		}
+		s.mu.stats.LastPruneError = CodeOf(done.Prune)
+	}
+	return done, err
+}
+
+func (s *Store) publish(ctx context.Context, c Checkpoint) (Published, error) {
+	p := s.mu.policy
+	generation, err := s.nextGeneration(p)
+	if err != nil {
+		return Published{}, err
+	}
+	uuid, err := newUUID4(s.random)
+	if err != nil {
+		return Published{}, ioFailure("publish checkpoint: no random id", err)
+	}
+	c.ID, c.Generation, c.Socket, c.UID = "c"+uuid, generation, s.id.Socket, int64(s.id.UID)
+	if !p.keepsText() {
+		c = withoutText(c)
+	}
+	file, fitted, err := Fit(c, p.MaxBytes)
+	if err != nil {
+		return Published{}, err
+	}
+	if err := s.put(ctx, uuid, file); err != nil {
+		return Published{}, err
+	}
+	kept := textPanes(fitted)
+	return Published{ID: c.ID, Generation: generation, TextPanes: kept, OmittedFor: textPanes(c) - kept}, nil
+}
+
+// nextGeneration is one more than the highest there is. A file that the system fails to read may hold that, so then
+// nothing is written.
+func (s *Store) nextGeneration(p Policy) (int64, error) {
+	entries, err := s.scan(s.now(), p)
+	if err != nil {
+		return 0, err
+	}
+	highest := s.mu.floor
+	for _, e := range entries {
+		if e.unread {
+			return 0, ioFailure("publish checkpoint: an older one cannot be read, so the next generation is not known", nil)
+		}
+		highest = max(highest, e.Generation)
+	}
+	if highest >= safeInteger {
+		return 0, ioFailure("publish checkpoint: generations are used up", nil)
+	}
+	return highest + 1, nil
+}
+
+// put makes the file durable under its name.
+func (s *Store) put(ctx context.Context, uuid string, content []byte) error {
+	temp, final := tempBegin+uuid, "c"+uuid+finalEnd
+	if err := s.stage(ctx, temp, content); err != nil {
+		return s.discard(temp, err)
+	}
+	if err := s.dir.Rename("checkpoint.rename", temp, final); err != nil {
+		// It may have happened all the same. Only a temporary file that could be removed says that it did not.
+		if left := s.dir.Remove("temp.remove", temp); left != nil {
+			return unknownOutcome("publish checkpoint: whether it has its name is not known", errors.Join(err, left))
+		}
+		return ioFailure("publish checkpoint: it could not be named; older ones are untouched", err)
+	}
+	if err := s.dir.Sync("checkpoint.syncdir"); err != nil {
+		return unknownOutcome("publish checkpoint: whether it is durable is not known", err)
+	}
+	s.mu.floor = 0
+	return nil
+}
+
+// discard removes a staged file as far as that is possible; the next start removes the rest. It returns the failure.
+func (s *Store) discard(temp string, cause error) error {
+	if err := s.dir.Remove("temp.remove", temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		cause = errors.Join(cause, err)
+	}
+	return ioFailure("publish checkpoint: it could not be written; older ones are untouched", cause)
+}
+
+// stage writes the temporary file and makes its content durable.
+func (s *Store) stage(ctx context.Context, temp string, content []byte) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	file, err := s.dir.Create("temp.create", temp)
+	if err != nil {
+		return err
+	}
+	err = fill(ctx, file, content)
+	if err = errors.Join(err, file.Close("temp.close")); err != nil {
+		return err
+	}
+	return ctx.Err() // the last moment at which it can be called off
+}
+
+func fill(ctx context.Context, file vfs.File, content []byte) error {
+	for rest := content; len(rest) > 0; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n := min(len(rest), writeChunk)
+		if _, err := file.Write("temp.write", rest[:n]); err != nil {
+			return err
+		}
+		rest = rest[n:]
+	}
+	if err := file.Sync("temp.sync"); err != nil {
+		return err // never tried again on this handle: the second time it would claim success
+	}
+	facts, err := file.Facts("temp.measure") // finds what was cut short, whatever the writes claimed
+	if err == nil && facts.Size != int64(len(content)) {
+		err = errors.New("file is shorter than what was written")
+	}
+	return err
+}
+
+func textPanes(c Checkpoint) (n int) {
+	for i := range c.Panes {
+		if c.Panes[i].Text.Availability == TextPlain {
+			n++
+		}
+	}
+	return n
+}
+
+func withoutText(c Checkpoint) Checkpoint {
+	panes := make([]Pane, len(c.Panes))
+	copy(panes, c.Panes)
+	for i := range panes {
+		if panes[i].Text.Availability == TextPlain {
+			panes[i].Text = Text{Availability: TextOmitted}
+		}
+	}
+	c.Panes = panes
+	return c
+}

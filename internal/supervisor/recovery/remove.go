@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package recovery
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+
+	"spawn/internal/sessiond/vfs"
+)
+
+// prune deletes what has expired, and what is too many, when p is enabled, and returns what is left. Corrupt,
+// incompatible, unsafe and future-dated files are left: only Forget deletes them.
+func (s *Store) prune(entries []Entry, p Policy) ([]Entry, error) {
+	if !p.Enabled {
+		return entries, nil
+	}
+	keep := kept(entries, p.MaxCheckpoints, s.mu.inherited)
+	var doomed, left []Entry
+	var unknown error
+	for _, e := range entries {
+		if e.unread {
+			unknown = ioFailure("prune checkpoints: one cannot be read, so whether it is to go is not known", nil)
+		}
+		if e.Status == StatusExpired || e.Status == StatusValid && !keep[e.ID] {
+			doomed = append(doomed, e)
+		} else {
+			left = append(left, e)
+		}
+	}
+	err := cmp.Or(s.removeAll(doomed), unknown)
+	if s.mu.stats.LastPruneError = CodeOf(err); err != nil {
+		return entries, err
+	}
+	s.count(left)
+	return left, nil
+}
+
+// purgeText deletes every file that holds terminal text or may hold some. It fails when it cannot know: a
+// regular file that is unsafe or unreadable is not opened, and may hold anything.
+func (s *Store) purgeText(p Policy) error {
+	if err := s.sweep(); err != nil {
+		return err // a temporary file can hold text too
+	}
+	if s.mu.stats.UnsafeTemps > 0 {
+		return ioFailure("purge text: a temporary file is unsafe, and may hold text", vfs.ErrUnsafe)
+	}
+	entries, err := s.scan(s.now(), p)
+	if err != nil {
+		return err
+	}
+	var doomed []Entry
+	var unknown error
+	for _, e := range entries {
+		switch {
+		case e.Status != StatusUnsafe:
+			if e.text {
+				doomed = append(doomed, e)
+			}
+		case e.unread || s.regular(e.ID):
+			unknown = ioFailure("purge text: a checkpoint file is unsafe or unreadable, and may hold text", vfs.ErrUnsafe)
+		}
+	}
+	return cmp.Or(s.removeAll(doomed), unknown)
+}
+
+// regular tells whether a checkpoint's name is a regular file, or cannot be looked at.
+func (s *Store) regular(id string) bool {
+	facts, err := s.dir.Look("checkpoint.look", id+finalEnd)
+	return err != nil || facts.Kind == vfs.KindRegular
+}
+
+// removeAll deletes examined files, each if it is still the file that was examined, and syncs the folder. It goes on
+// behind a failure, and fails then.
+func (s *Store) removeAll(doomed []Entry) error {
+	if len(doomed) == 0 {
+		return nil
+	}
+	var failed error
+	floor := s.mu.floor
+	for _, e := range doomed {
+		floor = max(floor, s.mu.examined[e.ID].entry.Generation)
+		failed = errors.Join(failed, s.remove("checkpoint.remove", e.ID+finalEnd, e.facts))
+		delete(s.mu.examined, e.ID)
+	}
+	if err := s.dir.Sync("store.syncremoved"); err != nil {
+		s.mu.floor = floor
+		return unknownOutcome("remove checkpoints: whether they are gone for good is not known", errors.Join(failed, err))
+	}
+	s.mu.floor = 0
+	if failed != nil {
+		return ioFailure("remove checkpoints: not all could be removed", failed)
+	}
+	return nil
+}
+
+// remove unlinks a name that still means the object of facts. That it is gone already is fine.
+func (s *Store) remove(op vfs.Op, name string, facts vfs.Facts) error {
+	now, err := s.dir.Look("checkpoint.look", name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !now.SameObject(facts) {
+		return vfs.ErrUnsafe
+	}
+	return s.dir.Remove(op, name)
+}
+
+// sweep removes the temporary files that a crash left. Nothing ever reads them. A file that others can reach is
+// left and counted.
+func (s *Store) sweep() error {
+	names, err := s.dir.Names("store.list")
+	if err != nil {
+		return ioFailure("sweep recovery store: folder cannot be read", err)
+	}
+	s.mu.stats.UnsafeTemps = 0
+	var failed error
+	for _, name := range names {
+		if !isTemp(name) {
+			continue
+		}
+		facts, err := s.dir.Look("temp.look", name)
+		switch {
+		case err != nil:
+			failed = errors.Join(failed, err)
+		case facts.Kind != vfs.KindRegular: // holds nothing of ours
+		case !s.safe(facts):
+			s.mu.stats.UnsafeTemps++
+		default:
+			failed = errors.Join(failed, s.dir.Remove("temp.remove", name))
+		}
+	}
+	// Also when there was nothing: a process that died may have left removals that nobody synced.
+	if failed = errors.Join(failed, s.dir.Sync("store.syncremoved")); failed != nil {
+		return ioFailure("sweep recovery store: a temporary file could not be removed for good", failed)
+	}
+	return nil
+}
+
+// Forget deletes one checkpoint, whatever its status, without reading it. Only an unsafe object is refused.
+// ErrUnknown means that it may come back after a power loss.
+func (s *Store) Forget(id string) error {
+	if _, err := ParseID(id); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	file, facts, err := s.open(id)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &Failure{Code: CodeNotFound, reason: "forget checkpoint: there is none of this id"}
+	case err != nil:
+		return ioFailure("forget checkpoint: its file is unsafe or cannot be opened", err)
+	}
+	if err := file.Close("checkpoint.close"); err != nil {
+		return ioFailure("forget checkpoint: its file cannot be closed", err)
+	}
+	return s.removeAll([]Entry{{ID: id, facts: facts}})
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package recovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"spawn/internal/sessiond/vfs"
+)
+
+// mountTemp mounts a tmpfs with the options.
+func mountTemp(t *testing.T, options string) string {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can mount")
+	}
+	at := t.TempDir()
+	if err := syscall.Mount("tmpfs", at, "tmpfs", 0, options); err != nil {
+		if errors.Is(err, syscall.EPERM) {
+			t.Skip("mounting is not allowed here")
+		}
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(at, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return at
+}
+
+// fill takes all space and returns what gives it back.
+func fillUp(t *testing.T, at string) func() {
+	path := filepath.Join(at, "ballast")
+	f, err := os.Create(path)
+	must(t, err)
+	defer f.Close()
+	for size := 1 << 16; size > 0; size /= 2 {
+		for err = nil; err == nil; {
+			_, err = f.Write(make([]byte, size))
+		}
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Fatal(err)
+		}
+	}
+	return func() { must(t, os.Remove(path)) }
+}
+
+// takeInodes makes files until none can be made.
+func takeInodes(t *testing.T, at string) func() {
+	folder := filepath.Join(at, "many")
+	must(t, os.Mkdir(folder, 0o700))
+	for i := 0; ; i++ {
+		if err := os.WriteFile(filepath.Join(folder, fmt.Sprint(i)), nil, 0o600); err != nil {
+			if !errors.Is(err, syscall.ENOSPC) {
+				t.Fatal(err)
+			}
+			return func() { must(t, os.RemoveAll(folder)) }
+		}
+	}
+}
+
+func remount(t *testing.T, at string) func() {
+	must(t, syscall.Mount("", at, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
+	return func() { must(t, syscall.Mount("", at, "", syscall.MS_REMOUNT, "")) }
+}
+
+// F9: a file system that is really full, of bytes and of inodes, or read-only. Twenty times: what was there stays, the
+// caller is told why, nothing is left over, and when there is room again the next one succeeds.
+func TestAFullFileSystem(t *testing.T) {
+	for name, test := range map[string]struct {
+		options string
+		exhaust func(*testing.T, string) func()
+		errno   error
+	}{
+		"bytes":     {"size=1m", fillUp, syscall.ENOSPC},
+		"inodes":    {"nr_inodes=64", takeInodes, syscall.ENOSPC},
+		"read-only": {"", remount, syscall.EROFS},
+	} {
+		t.Run(name, func(t *testing.T) {
+			at := mountTemp(t, test.options)
+			w := newWorld(vfs.OS{}, filepath.Join(at, "state"))
+			s := w.start(t, on(2))
+			w.publish(t, s, 1, "first")
+			for range 20 {
+				before := held(t, s)
+				restore := test.exhaust(t, at)
+				_, err := s.Publish(context.Background(), body(w.now, 2, strings.Repeat("x", 20_000)))
+				if !errors.Is(err, ErrIO) || !errors.Is(err, test.errno) || errors.Is(err, ErrUnknown) {
+					t.Errorf("error %v", err)
+				}
+				if got := held(t, s); !maps.Equal(got, before) {
+					t.Errorf("holds %v, and held %v", got, before)
+				}
+				if stats := s.Stats(); stats.LastError != CodeIO {
+					t.Errorf("stats %+v", stats)
+				}
+				if left := everythingNamed(t, w); strings.Contains(left, tempBegin) {
+					t.Errorf("left %s", left)
+				}
+				restore()
+				w.publish(t, s, 1, "next")
+			}
+			if stats := s.Stats(); stats.LastError != "" || stats.Valid != 2 {
+				t.Errorf("stats %+v", stats)
+			}
+		})
+	}
+}
+
+// everythingNamed lists the store's folder.
+func everythingNamed(t *testing.T, w *world) string {
+	t.Helper()
+	names, err := os.ReadDir(filepath.Join(w.base, "spawn", "recovery", w.id.Key()))
+	must(t, err)
+	return fmt.Sprint(names)
+}
+
+// RLIMIT_FSIZE cuts a write short for real.
+func TestAFileSizeLimit(t *testing.T) {
+	w, s, _, _ := onDisk(t)
+	before := held(t, s)
+	var old syscall.Rlimit
+	must(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old))
+	must(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 4096, Max: old.Max}))
+	_, err := s.Publish(context.Background(), body(w.now, 2, strings.Repeat("x", 20_000)))
+	must(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old))
+	if !errors.Is(err, ErrIO) || !errors.Is(err, syscall.EFBIG) {
+		t.Errorf("error %v", err)
+	}
+	if got := held(t, s); !maps.Equal(got, before) || strings.Contains(everythingNamed(t, w), tempBegin) {
+		t.Errorf("holds %v, %s", got, everythingNamed(t, w))
+	}
+	w.publish(t, s, 2, "small")
+}
