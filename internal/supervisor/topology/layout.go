@@ -171,8 +171,8 @@ func (l *Layout) float(p Pane, area Size, presets Presets) {
 	if g.Border == BorderNone || area.Cols < 3 || area.Rows < 3 {
 		g.Border, edge = BorderNone, 0
 	}
-	cols := min(max(g.Width.cells(area.Cols), g.MinCols, 1), area.Cols-2*edge)
-	rows := min(max(g.Height.cells(area.Rows), g.MinRows, 1), area.Rows-2*edge)
+	cols := min(max(g.Width.cells(area.Cols), g.MinCols), area.Cols-2*edge)
+	rows := min(max(g.Height.cells(area.Rows), g.MinRows), area.Rows-2*edge)
 	frame := Rect{Cols: cols + 2*edge, Rows: rows + 2*edge}
 	across, down := g.Anchor.point()
 	frame.X = min(max((area.Cols-frame.Cols)*across/2+*g.X, 0), area.Cols-frame.Cols)

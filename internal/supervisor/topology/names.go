@@ -47,7 +47,7 @@ func CleanTitle(title string) string {
 // word of them. Dropping twice drops nothing more.
 func keepShown(s string) string {
 	kept := strings.Map(func(r rune) rune {
-		if isJoiner(r) || unicode.IsGraphic(r) && !unicode.In(r, unicode.Zl, unicode.Zp) {
+		if isJoiner(r) || unicode.IsGraphic(r) && r != '\u2028' && r != '\u2029' {
 			return r
 		}
 		return -1

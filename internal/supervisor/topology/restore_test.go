@@ -107,12 +107,28 @@ func TestTiesInTheStackAreOrderedByNumber(t *testing.T) {
 	}
 }
 
+// A checkpoint sorts windows by number, whatever session they are in.
+func TestRestoreGathersTheWindowsOfASession(t *testing.T) {
+	b := build{t: t}
+	b.pane("", "")   // w0 of s0
+	b.session("two") // s1
+	b.pane("s1", "") // w1
+	b.pane("s0", "") // w2
+	old := saved(b.Tree)
+	slices.SortFunc(old.Windows, func(a, b Window) int { return compareIDs(a.ID, b.ID) })
+	got, ids, err := Tree{}.Restore(old, "")
+	if err != nil || len(got.WindowsOf("s0")) != 2 || ids.Windows[2] != (Renumbered{"w2", "w2"}) || got.Panes[2].Archive.PreviousPane != "p2" {
+		t.Fatalf("%+v, %+v, %v", got, ids, err)
+	}
+}
+
 func TestRestoreRefusesWhatIsNotWhole(t *testing.T) {
 	for name, spoil := range map[string]func(*Tree){
 		"living pane":           func(s *Tree) { s.Panes[0].Archive = nil },
 		"archive with a worker": func(s *Tree) { s.Panes[0].SessionID = worker(1) },
 		"session twice":         func(s *Tree) { s.Sessions[1].ID = "s0" },
 		"window twice":          func(s *Tree) { s.Windows[1].ID = "w0" },
+		"empty window twice":    func(s *Tree) { s.Windows = append(s.Windows, s.Windows[1]) },
 		"pane twice":            func(s *Tree) { s.Panes[1].ID = "p0" },
 		"no id":                 func(s *Tree) { s.Panes[1].ID = "x" },
 		"missing session":       func(s *Tree) { s.Windows[0].Session = "s9" },
