@@ -98,7 +98,7 @@ func (t *Terminal) insertChars(n int) {
 func (t *Terminal) deleteChars(n int) {
 	t.restrict(t.cols - 1)
 	s := t.active
-	s.row(s.y).remove(s.x, n, t.erased())
+	t.remove(s.row(s.y), s.x, n, t.erased())
 }
 
 // alignmentPattern fills the screen with E (DECALN). Underline and link of the

@@ -25,8 +25,11 @@ func (t *Terminal) PlainScreen() []string {
 }
 
 func (t *Terminal) appendPlainRow(dst []byte, r *row) []byte {
-	for _, c := range r.cells[:r.contentLen()] {
+	n := r.contentLen()
+	for x, c := range r.cells[:n] {
 		switch {
+		case r.torn() && x == len(r.cells)-2:
+			dst = t.appendHalf(dst, c)
 		case c.class() == classTail:
 		case !c.printed():
 			dst = append(dst, ' ')
@@ -38,6 +41,17 @@ func (t *Terminal) appendPlainRow(dst []byte, r *row) []byte {
 		}
 	}
 	return dst
+}
+
+// appendHalf appends what a person sees of the half of a torn row: see mend.
+func (t *Terminal) appendHalf(dst []byte, c cell) []byte {
+	switch t.clusters.width(c) {
+	case 0:
+		dst = append(dst, ' ')
+	case 2:
+		return append(dst, ' ')
+	}
+	return t.clusters.appendContent(dst, c)
 }
 
 // PlainHistory returns the rows that committed text takes at a width, oldest

@@ -116,7 +116,7 @@ func (s *screen) inMargins() bool { return s.y >= s.top && s.y <= s.bottom }
 // switchTo shows one of the two screens. The cursor is carried over. The
 // alternate screen is blanked on entry and forgotten on leaving.
 //
-// A character mapping and a hidden link that only DECRC can bring about are
+// A character mapping and an odd pen that only DECRC can bring about are
 // dropped: the register that holds them stays behind.
 func (t *Terminal) switchTo(s *screen) {
 	if t.active == s {
@@ -124,8 +124,8 @@ func (t *Terminal) switchTo(s *screen) {
 	}
 	from := t.active
 	t.charset.invoke(t.charset.level)
-	if t.pen.hidden {
-		t.setPenLink(0)
+	if t.pen.odd() {
+		t.pen.even()
 	}
 	if s == &t.alternate {
 		s.clear(t.erased())

@@ -33,10 +33,7 @@ func FromState(st emulator.State) *Grid {
 		// A tail that begins with anything but ESC is part of a code point, not of a sequence.
 		LastWidth: &st.Last, InSequence: new(strings.HasPrefix(st.Tail, "\x1b")),
 	}
-	if st.LinkHidden {
-		st.Pen.URI = ""
-	}
-	g.Pen = new(styleOf(st.Pen))
+	g.Pen = new(styleOf(st.PenShown))
 	for _, final := range st.Charsets {
 		g.Charsets.G = append(g.Charsets.G, Probe(final))
 	}
