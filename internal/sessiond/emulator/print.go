@@ -318,9 +318,17 @@ func (t *Terminal) joinAt(line *row, x int, r rune) {
 }
 
 // wrapLine moves the cursor to the next line because a character doesn't fit.
-// What is left of the old line becomes blank.
+// What is left of the old line becomes blank; on a screen of one line, as in
+// xterm.js, so it does in the new one.
 func (t *Terminal) wrapLine() {
 	s := t.active
+	if from := s.x; from < t.cols && t.rows == 1 {
+		defer func() {
+			for x := from; x < t.cols; x++ {
+				s.row(0).set(x, t.penBlank())
+			}
+		}()
+	}
 	if s.x < t.cols {
 		line := s.row(s.y)
 		for x := s.x; x < t.cols; x++ {

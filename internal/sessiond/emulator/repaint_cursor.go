@@ -69,7 +69,7 @@ func (p *painter) place() {
 	t := p.t
 	s := t.active
 	x := s.x
-	torn := s.row(s.y).torn() && (x >= t.cols || t.last > 0)
+	torn := s.row(s.y).torn() && (x >= t.cols || t.dropped())
 	switch {
 	case t.last == 0 || t.dropped():
 	case torn:
