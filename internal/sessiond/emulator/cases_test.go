@@ -65,6 +65,7 @@ var cases = []struct {
 	{"SD's lines are not coloured, SU's are", 4, 3, "\x1b[41m\x1b[Sa", "a||", 1, 0},
 	{"DECSEL spares what is protected", 9, 2, "a\x1b[1\"qb\x1b[0\"qc\x1b[?2K", " b|", 3, 0},
 	{"DECALN", 4, 3, "\x1b[2;3r\x1b#8", "EEEE|EEEE|EEEE", 0, 0},
+	{"DECALN in origin mode", 4, 3, "\x1b[2;3r\x1b[?6h\x1b#8", "EEEE|EEEE|EEEE", 0, 1},
 	{"SL and SR", 6, 2, "abcdef\x1b[2 @\x1b[1 A", " cdef|", 6, 0},
 	{"DECIC and DECDC", 6, 2, "abcdef\x1b[3G\x1b[2'}\x1b[1'~", "ab cd|", 2, 0},
 	{"tabs are the screen's own", 20, 2, "\x1b[3g\x1b[?47h\r\tA\x1b[?47l\r\tB", strings.Repeat(" ", 19) + "B|", 20, 0},

@@ -41,7 +41,7 @@ func TestWideCharactersWithoutRoomAgreeWithXterm(t *testing.T) {
 	var names []string
 	var requests []oracleRequest
 	for _, cols := range []int{5, 6} {
-		for _, begin := range []string{"\x1b[?7labcd", "\x1b[?7labcde", "\x1b[?7h\x1b[41mabc界\x1b[?7l"} {
+		for _, begin := range []string{"\x1b[?7labcd", "\x1b[?7l\x1b[1\"qabcd", "\x1b[?7labcde", "\x1b[?7h\x1b[41mabc界\x1b[?7l"} {
 			n, r := crossed(cols, 2, begin, pieces, edgeDepth())
 			names, requests = append(names, n...), append(requests, r...)
 		}

@@ -101,14 +101,13 @@ func (t *Terminal) deleteChars(n int) {
 	t.remove(s.row(s.y), s.x, n, t.erased())
 }
 
-// alignmentPattern fills the screen with E (DECALN). Underline and link of the
-// pen don't apply. In origin mode it begins at the top margin.
+// alignmentPattern fills the screen with E (DECALN), whatever the margins.
+// Underline and link of the pen don't apply.
 func (t *Terminal) alignmentPattern() {
 	look := t.pen.style
 	look.underline, look.link = 0, 0
 	fill := styled(t.styles.intern(look.canonical())) | 'E'
-	t.moveTo(0, 0)
-	for y := t.active.y; y < t.rows; y++ {
+	for y := range t.rows {
 		line := t.active.row(y)
 		line.fill(0, t.cols, fill)
 		line.wrapped = false

@@ -266,7 +266,9 @@ func (t *Terminal) joinDropped(line *row, r rune) {
 	switch {
 	case c.class() == classTail && line.class(x-1) == classHead:
 		t.joinAt(line, x-1, r)
-	case c.class() != classNarrow && c.class() != classHead, t.hollow(line.cells[x+1]), t.awkward():
+	case c.class() == classHead:
+		t.joinAt(line, x, r)
+	case c.class() != classNarrow, t.hollow(line.cells[x+1]), t.awkward():
 		return // no stream could paint what xterm.js makes of it
 	case c.printed():
 		t.joinAt(line, x, r)
