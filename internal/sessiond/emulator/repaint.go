@@ -108,7 +108,8 @@ func (p *painter) baseline() {
 		p.resetPen()
 		p.register(&t.alternate)
 	}
-	p.text("\x1b[?47l\x1b[!p")
+	p.text("\x1b[?47l\x1b[!p\x1b[<")
+	p.out = append(strconv.AppendInt(p.out, keyboardDepthMax, 10), 'u')
 	p.text("\x1b[4;20l\x1b[?1;6;9;12;45;66;1000;1002;1003;1004;1006;1016;2004;2026l\x1b[?7;25h\x1b[0 q\x1b>")
 	p.resetPen()
 	p.tabs(&t.primary)
@@ -181,9 +182,21 @@ func (p *painter) screen(s *screen) {
 		p.line(s.row(y), y)
 	}
 	p.register(s)
+	p.keyboard(&s.keyboard)
 	if s.top != 0 || s.bottom != p.t.rows-1 {
 		p.text("\x1b[")
 		p.out = append(appendPair(p.out, s.top+1, s.bottom+1), 'r')
+	}
+}
+
+// keyboard sets the keyboard flags of the shown screen, where there are none.
+func (p *painter) keyboard(k *keyboard) {
+	if *k == (keyboard{}) {
+		return
+	}
+	for n, flags := range k.flags[:k.top+1] {
+		p.out = append(p.out, 0x1b, '[', "=>"[min(n, 1)])
+		p.out = append(strconv.AppendInt(p.out, int64(flags), 10), 'u')
 	}
 }
 

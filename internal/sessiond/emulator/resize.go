@@ -118,6 +118,7 @@ func (s *screen) resize(old *screen, lines []*row, cols, rows int) {
 	s.tabs = old.tabs
 	s.tabs.resize(old.cols(), cols)
 	s.saved = old.saved
+	s.keyboard = old.keyboard
 }
 
 // place sets cursor and register after the first lines have gone.

@@ -17,6 +17,7 @@ type screen struct {
 	top, bottom int
 	tabs        tabStops
 	saved       savedCursor
+	keyboard    keyboard
 }
 
 // savedCursor is the DECSC register. It keeps what xterm.js keeps: of an
@@ -53,8 +54,8 @@ func (s *screen) init(cols, rows int, typed bool) {
 	s.saved = savedCursor{charset: charsetASCII}
 }
 
-// clear blanks all rows and resets cursor, margins and tab stops. The DECSC
-// register stays.
+// clear blanks all rows and resets cursor, margins, tab stops and keyboard. The
+// DECSC register stays.
 func (s *screen) clear(fill cell) {
 	for i := range s.store {
 		s.store[i].clear(fill)
@@ -62,6 +63,7 @@ func (s *screen) clear(fill cell) {
 	s.x, s.y = 0, 0
 	s.top, s.bottom = 0, len(s.order)-1
 	s.tabs.reset(s.cols())
+	s.keyboard = keyboard{}
 }
 
 func (s *screen) cols() int      { return len(s.store[0].cells) }

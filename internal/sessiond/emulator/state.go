@@ -2,6 +2,8 @@
 
 package emulator
 
+import "slices"
+
 // State is a complete copy of what a Terminal keeps of its stream, without
 // history, in a form that two terminals share when they behave alike from then
 // on. Compare it with reflect.DeepEqual.
@@ -42,6 +44,9 @@ type ScreenState struct {
 	Top, Bottom int
 	TabStops    []int
 	Saved       SavedState
+	// Keyboard holds the flags of the kitty keyboard protocol, those in force
+	// last.
+	Keyboard []uint8
 }
 
 // LineState is one line. On a primary screen of one line Wrapped is false:
@@ -137,7 +142,7 @@ func (p *palette) colors() map[int]Color {
 func (st *stater) screen(s *screen) ScreenState {
 	out := ScreenState{
 		X: s.x, Y: s.y, Top: s.top, Bottom: s.bottom,
-		Saved: savedState(s.saved),
+		Saved: savedState(s.saved), Keyboard: slices.Clone(s.keyboard.flags[:s.keyboard.top+1]),
 	}
 	for y := range s.order {
 		line := s.row(y)

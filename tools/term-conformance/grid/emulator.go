@@ -40,7 +40,16 @@ func FromState(st emulator.State) *Grid {
 	for i := range shown.Lines {
 		g.Lines = append(g.Lines, lineOf(&shown.Lines[i]))
 	}
+	g.ForgetOnlyWrap()
 	return g
+}
+
+// ForgetOnlyWrap leaves open whether the only line of a primary screen continues the one that left: that
+// is the history's, and no repaint can say it without committing a line.
+func (g *Grid) ForgetOnlyWrap() {
+	if len(g.Lines) == 1 && g.Alternate != nil && !*g.Alternate {
+		g.Lines[0].Wrapped = nil
+	}
 }
 
 func lineOf(l *emulator.LineState) *Line {
