@@ -22,7 +22,10 @@ func (w *worker) executeCapture(payload []byte) error {
 	}
 	c := w.capture(req)
 	failpoint.Pass(failpoint.ReplayMade)
-	err = push(w.conn.out, frameHint+textBytes(c), c, wire.AppendCapture)
+	err = wire.ErrTooLarge
+	if size := textBytes(c); size <= wire.MaxFrameLen { // else it isn't worth trying
+		err = push(w.conn.out, frameHint+size, c, wire.AppendCapture)
+	}
 	if errors.Is(err, wire.ErrTooLarge) {
 		c.Screen, c.StyledScreen, c.History, c.StyledHistory = nil, nil, nil, nil
 		c.Oversize = true
