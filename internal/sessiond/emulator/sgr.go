@@ -28,15 +28,8 @@ func (t *Terminal) sgr(p *params) {
 			s.bg = colorBasic | color(v-100+8)
 		case v == 4:
 			t.pen.underlineAs(underlineKind(p.subs(i)))
-		case v == 21:
-			t.pen.underlineAs(2)
-		case v == 24:
-			t.pen.underlineAs(0)
-		case v == 59:
-			s.ul = underlineUnset
-			t.pen.settle()
 		default:
-			s.simple(v)
+			t.pen.simple(v)
 		}
 	}
 }
@@ -50,7 +43,8 @@ func underlineKind(subs []int32) uint8 {
 }
 
 // simple carries out the parameters that stand alone.
-func (s *style) simple(v int32) {
+func (p *pen) simple(v int32) {
+	s := &p.style
 	switch v {
 	case 1:
 		s.attrs |= attrBold
@@ -66,10 +60,14 @@ func (s *style) simple(v int32) {
 		s.attrs |= attrInvisible
 	case 9:
 		s.attrs |= attrStrike
+	case 21:
+		p.underlineAs(2)
 	case 22:
 		s.attrs &^= attrBold | attrDim
 	case 23:
 		s.attrs &^= attrItalic
+	case 24:
+		p.underlineAs(0)
 	case 25:
 		s.attrs &^= attrBlink
 	case 27:
@@ -86,6 +84,9 @@ func (s *style) simple(v int32) {
 		s.attrs |= attrOverline
 	case 55:
 		s.attrs &^= attrOverline
+	case 59:
+		s.ul = underlineUnset
+		p.settle()
 	}
 }
 
