@@ -156,7 +156,7 @@ func (w *worker) hello() wire.Hello {
 
 // capabilities is what HELLO lists. The last one tells the user, by way of spawnd, what no worker has another place to tell.
 func (w *worker) capabilities() []string {
-	names := []string{wire.CapHistory, wire.CapTheme, wire.CapNotice, capScreenReplay}
+	names := []string{wire.CapHistory, wire.CapCapture, wire.CapTheme, wire.CapNotice, capScreenReplay}
 	if w.held.keyLocked {
 		names = append(names, wire.CapLockedKey)
 	}

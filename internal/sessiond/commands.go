@@ -12,10 +12,7 @@ import (
 	"spawn/internal/sessiond/wire"
 )
 
-var (
-	errSecondStart = errors.New("session has started before")
-	errNoCapture   = errors.New("capture is not among the capabilities")
-)
+var errSecondStart = errors.New("session has started before")
 
 // command is one frame other than INPUT on its way from a connection's reader to the loop. The payload is the reader's; it
 // waits until the loop has obeyed, so commands and input keep their order.
@@ -104,7 +101,7 @@ func (w *worker) execute(cmd command) error {
 	case wire.KindRedraw: // snapshots carry everything: there is nothing to provoke
 		return nil
 	case wire.KindCaptureReq:
-		return errNoCapture
+		return w.executeCapture(cmd.payload)
 	}
 	return fmt.Errorf("%w: %v", wire.ErrUnknownKind, cmd.kind)
 }

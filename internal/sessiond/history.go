@@ -139,11 +139,9 @@ func (w *worker) replayStream(maxBytes uint32) []byte {
 		}
 	}
 	head := stream
-	whole := false
-	w.guard(func(screen *emulator.Terminal) {
+	whole := w.guard(func(screen *emulator.Terminal) {
 		stream = emulator.AppendGeometry(stream, cols, rows)
 		stream = screen.AppendRepaint(stream)
-		whole = true
 	})
 	if len(head) > 0 && &head[0] != &stream[0] {
 		secret.Wipe(head) // the section moved to a larger buffer

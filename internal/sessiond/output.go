@@ -173,9 +173,9 @@ func (w *worker) feed(p []byte) {
 	w.guard(func(screen *emulator.Terminal) { screen.Feed(p) })
 }
 
-// guard runs f on the screen and replaces the screen if f panics. A panic in one of the emulator's callbacks is not the
-// emulator's and goes on.
-func (w *worker) guard(f func(screen *emulator.Terminal)) {
+// guard runs f on the screen and replaces the screen if f panics, which it reports. A panic in one of the emulator's
+// callbacks is not the emulator's and goes on.
+func (w *worker) guard(f func(screen *emulator.Terminal)) (whole bool) {
 	cols, rows := w.screen.Size()
 	w.guarded = true
 	defer func() {
@@ -189,6 +189,7 @@ func (w *worker) guard(f func(screen *emulator.Terminal)) {
 		}
 	}()
 	f(w.screen)
+	return true
 }
 
 // newScreen makes an empty screen that answers with the theme we were told, and bounds counts by its size.

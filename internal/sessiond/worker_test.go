@@ -89,11 +89,6 @@ func TestHelloIsTrueInEachState(t *testing.T) {
 	if e := exited.exit(); e.ExitCode == nil || *e.ExitCode != 5 {
 		t.Errorf("EXIT %+v", e)
 	}
-	for _, name := range exited.hello.Capabilities {
-		if name == wire.CapCapture {
-			t.Error("capture is advertised and not there")
-		}
-	}
 }
 
 func second[A, B any](_ A, b B) B { return b }
@@ -105,7 +100,7 @@ func TestConnectionEndsAtProtocolErrors(t *testing.T) {
 			p.startScript("cat")
 		},
 		"INPUT before START":       func(p *peer) { p.type_("x") },
-		"capture":                  func(p *peer) { p.send(wire.AppendCaptureReq(nil, wire.CaptureReq{What: wire.CaptureScreen})) },
+		"capture of nothing":       func(p *peer) { p.send([]byte{2, 0, 0, 0, byte(wire.KindCaptureReq), '{', '}'}, nil) },
 		"frame of the other side":  func(p *peer) { p.send(wire.AppendOutput(nil, []byte("x"))) },
 		"unknown kind":             func(p *peer) { p.send([]byte{0, 0, 0, 0, 0x7f}, nil) },
 		"size 0":                   func(p *peer) { p.send([]byte{4, 0, 0, 0, byte(wire.KindResize), 0, 0, 24, 0}, nil) },

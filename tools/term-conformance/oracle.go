@@ -190,6 +190,7 @@ func (s *screen) grid() (*grid.Grid, error) {
 		line.Trim()
 		g.Lines = append(g.Lines, line)
 	}
+	g.ForgetOnlyWrap()
 	return g, nil
 }
 

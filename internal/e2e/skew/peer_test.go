@@ -105,6 +105,7 @@ var commands = map[string]func(h *fleet.Handle) error{
 	"Input":            func(h *fleet.Handle) error { return h.Input([]byte("x")) },
 	"Resize":           func(h *fleet.Handle) error { return h.Resize(33, 11) },
 	"RequestReplay":    func(h *fleet.Handle) error { return h.RequestReplay(1) },
+	"RequestCapture":   func(h *fleet.Handle) error { return h.RequestCapture(wire.CaptureReq{What: wire.CaptureScreen}) },
 	"SubscribeHistory": func(h *fleet.Handle) error { return h.SubscribeHistory(true) },
 	"SetTheme": func(h *fleet.Handle) error {
 		return h.SetTheme(wire.Theme{Foreground: "#ffffff", Background: "#000000", Cursor: "#00ff00"})
@@ -114,7 +115,7 @@ var commands = map[string]func(h *fleet.Handle) error{
 var quiet = []string{"Alive", "Close", "Hello", "ID", "Recv", "Signal", "Terminate", "WorkerPID"}
 
 // sent is the gated kinds that commands are known to send.
-var sent = map[wire.Kind]bool{wire.KindHistorySub: true, wire.KindTheme: true}
+var sent = map[wire.Kind]bool{wire.KindHistorySub: true, wire.KindCaptureReq: true, wire.KindTheme: true}
 
 // No frame that a capability gates reaches a worker that does not list it; one that lists it does get it.
 func TestGatedFramesNeedTheirCapability(t *testing.T) {

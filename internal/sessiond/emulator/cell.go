@@ -121,7 +121,7 @@ func (r *row) class(x int) cell {
 func (r *row) contentLen() int {
 	for x := r.used - 1; x >= 0; x-- {
 		if c := r.cells[x]; c.printed() {
-			if c.class() == classHead {
+			if c.class() == classHead && r.class(x+1) == classTail {
 				return x + 2
 			}
 			return x + 1
@@ -188,7 +188,8 @@ func (t *Terminal) insert(r *row, x, n int, fill cell) {
 }
 
 // remove shifts the columns right of x+n to x and fills the end.
-func (r *row) remove(x, n int, fill cell) {
+func (t *Terminal) remove(r *row, x, n int, fill cell) {
+	t.mend(r, fill)
 	width := len(r.cells)
 	n = min(n, width-x)
 	copy(r.cells[x:], r.cells[x+n:])

@@ -88,6 +88,16 @@ func (ct *clusterTable) appendContent(dst []byte, c cell) []byte {
 	return utf8.AppendRune(ct.appendContent(dst, k.parent), k.last)
 }
 
+// width returns the columns that the first rune of a printed cell takes by
+// itself.
+func (ct *clusterTable) width(c cell) int {
+	c &= contentMask
+	for c&clusterFlag != 0 {
+		c = ct.list[c&runeMask].parent
+	}
+	return runeWidth(rune(c))
+}
+
 // appendRunes appends the runes of a printed cell.
 func (ct *clusterTable) appendRunes(dst []rune, c cell) []rune {
 	c &= contentMask

@@ -76,6 +76,6 @@ func TestCorpusAgreesWithXterm(t *testing.T) {
 		}
 	}
 	screen, repaint := agreement(t, names, requests)
-	screen.report(t, "screen and registers", screenCorpusMin)
-	repaint.report(t, "xterm.js fed with the repaint", repaintCorpusMin)
+	screen.report(t, "screen and registers", screenCorpusMin, 0)
+	repaint.report(t, "xterm.js fed with the repaint", repaintCorpusMin, 0)
 }

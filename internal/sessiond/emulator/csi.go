@@ -6,6 +6,8 @@ package emulator
 const (
 	idPrivate   = '?' << 8
 	idSecondary = '>' << 8
+	idLess      = '<' << 8
+	idEqual     = '=' << 8
 	idSpace     = ' ' << 8
 	idBang      = '!' << 8
 	idQuote     = '"' << 8
@@ -122,6 +124,12 @@ func (t *Terminal) csiExtended(id int) {
 		t.privateStatus(p.at(0))
 	case idSecondary | 'c':
 		t.secondaryAttributes(p)
+	case idEqual | 'u':
+		t.active.keyboard.set(p.at(0), p.count(1))
+	case idSecondary | 'u':
+		t.active.keyboard.push(p.at(0))
+	case idLess | 'u':
+		t.active.keyboard.pop(p.count(0))
 	case idBang | 'p':
 		t.softReset()
 	case idSpace | 'q':

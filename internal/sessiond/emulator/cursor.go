@@ -127,15 +127,20 @@ func (t *Terminal) reverseIndex() {
 // scrolling.
 func (t *Terminal) settleWrap() {
 	s := t.active
-	awkward := t.charset.detached() || t.pen.hidden
-	if s.x < t.cols || s == &t.primary && !awkward {
+	if s.x < t.cols {
 		return
 	}
 	line := s.row(s.y)
 	last := line.cells[t.cols-1]
-	if last.printed() || last.class() == classTail {
-		look := t.styles.list[last.style()]
-		if !awkward || t.printable(line, t.cols-1) && (!t.pen.hidden || look.link == 0 && look.underline == 0) {
+	odd, torn := t.pen.odd(), line.torn()
+	if s == &t.primary && !t.awkward() && !torn {
+		return
+	}
+	if last.printed() && torn && !t.awkward() {
+		return
+	}
+	if (last.printed() || last.class() == classTail) && !torn {
+		if !t.awkward() || t.printable(line, t.cols-1) && (!odd || t.pen.gentlyReaches(t.styles.list[last.style()])) {
 			return
 		}
 	} else if line.uniform(last) && t.styles.list[last.style()].erasable() {
@@ -143,6 +148,10 @@ func (t *Terminal) settleWrap() {
 	}
 	s.x = t.cols - 1
 }
+
+// awkward reports whether the mapping or the pen is one that only DECRC can
+// bring about, so that a repaint can't print what it likes.
+func (t *Terminal) awkward() bool { return t.charset.detached() || t.pen.odd() }
 
 // printable reports whether the mapping in force can print the character that
 // covers a column.
@@ -165,23 +174,20 @@ func (t *Terminal) saveCursor() {
 	s.saved = savedCursor{
 		x: min(s.x, t.cols-1), y: s.y,
 		fg: t.pen.fg, bg: t.pen.bg, attrs: t.pen.attrs,
-		underlined: t.pen.underline != 0,
-		extended:   t.pen.underline != 0 || t.pen.shown().link != 0,
+		underlined: t.pen.lined,
+		extended:   t.pen.extended,
 		charset:    t.charset.active,
 	}
 }
 
-// restoreCursor takes back what saveCursor saved. An underline comes back only
-// if the pen still has its kind, a link that was opened since is hidden.
+// restoreCursor takes back what saveCursor saved: of an underline and a link
+// only that they were there.
 func (t *Terminal) restoreCursor() {
 	s := t.active
 	r := &s.saved
 	s.x, s.y = r.x, r.y
 	t.pen.fg, t.pen.bg, t.pen.attrs = r.fg, r.bg, r.attrs
-	if !r.underlined {
-		t.pen.underline = 0
-	}
-	t.pen.hidden = t.pen.link != 0 && !r.extended
+	t.pen.lined, t.pen.extended = r.underlined, r.extended
 	t.pen.fresh = 0
 	t.charset.active = r.charset
 	t.restrict(t.cols - 1)

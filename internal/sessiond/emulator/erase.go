@@ -98,17 +98,16 @@ func (t *Terminal) insertChars(n int) {
 func (t *Terminal) deleteChars(n int) {
 	t.restrict(t.cols - 1)
 	s := t.active
-	s.row(s.y).remove(s.x, n, t.erased())
+	t.remove(s.row(s.y), s.x, n, t.erased())
 }
 
-// alignmentPattern fills the screen with E (DECALN). Underline and link of the
-// pen don't apply. In origin mode it begins at the top margin.
+// alignmentPattern fills the screen with E (DECALN), whatever the margins.
+// Underline and link of the pen don't apply.
 func (t *Terminal) alignmentPattern() {
 	look := t.pen.style
 	look.underline, look.link = 0, 0
 	fill := styled(t.styles.intern(look.canonical())) | 'E'
-	t.moveTo(0, 0)
-	for y := t.active.y; y < t.rows; y++ {
+	for y := range t.rows {
 		line := t.active.row(y)
 		line.fill(0, t.cols, fill)
 		line.wrapped = false

@@ -45,6 +45,7 @@ func (h *history) commit(t *Terminal, r *row, next follower) {
 	if h.open && !r.wrapped {
 		h.breakLine()
 	}
+	t.mend(r, 0) // as a person sees it, and no wider than the screen
 	h.appendRow(t, r, next)
 	h.text = t.appendStyleID(h.text, h.at, 0)
 	h.at = 0

@@ -39,6 +39,9 @@ const (
 	titleBytesMax = 1 << 10
 	// titleStackMax is the depth of the title stack. The oldest falls out.
 	titleStackMax = 10
+	// keyboardDepthMax is how many keyboard flags a screen keeps, those in force
+	// among them. The oldest fall out.
+	keyboardDepthMax = 8
 	// noticeBytesMax bounds the text of any other notice.
 	noticeBytesMax = 4 << 10
 	// repliesMax bounds the answers to one OSC: one for each colour.

@@ -104,6 +104,7 @@ func (t *Terminal) hyperlink(payload string) {
 }
 
 func (t *Terminal) setPenLink(n uint32) {
-	t.pen.link, t.pen.hidden = n, false
+	t.pen.link = n
+	t.pen.settle()
 	t.pen.fresh = 0
 }

@@ -213,7 +213,7 @@ func screenOf(term *Terminal, rec *recorder) oracleScreen {
 	}
 	out := oracleScreen{Cols: st.Cols, Lines: st.Rows, Title: st.Title, Replies: rec.replies.String()}
 	out.Cursor.X, out.Cursor.Y = shown.X, shown.Y
-	for _, line := range shown.Lines {
+	for y, line := range shown.Lines {
 		cells := make([]string, len(line.Cells))
 		for i, c := range line.Cells {
 			cells[i] = fmt.Sprintf("%s\t%d\t%s", c.Text, c.Width, oracleStyle(c.Style))
@@ -222,16 +222,13 @@ func screenOf(term *Terminal, rec *recorder) oracleScreen {
 			cells = cells[:len(cells)-1]
 		}
 		out.Rows = append(out.Rows, cells)
-		out.Wrapped = append(out.Wrapped, line.Wrapped)
-	}
-	if st.LinkHidden {
-		st.Pen.URI = ""
+		out.Wrapped = append(out.Wrapped, term.active.row(y).wrapped)
 	}
 	m := st.Modes
 	out.State = oracleState{
 		Alternate: st.AlternateActive, Top: shown.Top, Bottom: shown.Bottom, Tabs: shown.TabStops,
 		Saved: oracleRegister(shown.Saved), SavedOther: oracleRegister(other.Saved),
-		Pen: oracleStyle(st.Pen),
+		Pen: oracleStyle(st.PenShown),
 		Modes: []bool{m.Insert, m.LineFeed, m.CursorKeys, m.Origin, m.AutoWrap, m.CursorBlink, m.CursorHidden,
 			m.ReverseWrap, m.Keypad, m.FocusEvents, m.BracketedPaste, m.Synchronized},
 		Mouse:       map[uint16]string{0: "NONE", 9: "X10", 1000: "VT200", 1002: "DRAG", 1003: "ANY"}[m.Mouse],
@@ -354,15 +351,14 @@ func (y *tally) add(name string, diffs []string) {
 	y.examples = append(y.examples, name+"\n\t\t"+strings.Join(diffs[:min(len(diffs), 4)], "\n\t\t"))
 }
 
-// report logs the figures and fails below a level, in parts of 1000.
-func (y *tally) report(t *testing.T, what string, least int) {
+// report logs the figures and fails below a level, in parts of 1000, of which
+// spare more may differ.
+func (y *tally) report(t *testing.T, what string, least, spare int) {
 	t.Helper()
 	t.Logf("%s: %d of %d agree", what, y.agree, y.n)
 	for _, k := range slices.Sorted(maps.Keys(y.kinds)) {
 		t.Logf("\tfirst difference is %s: %d", k, y.kinds[k])
 	}
-	// A short run has its share of the known ones too.
-	const spare = 3
 	low := (y.n-y.agree-spare)*1000 > y.n*(1000-least)
 	for i, e := range y.examples {
 		if i < 12 || low && i < 40 {
@@ -385,6 +381,10 @@ func randomRequests(n int, mild bool) []oracleRequest {
 	}
 	return requests
 }
+
+// randomSpare is how many more random streams may differ than the level says:
+// in a short run one of the rare ones is a larger part of the whole.
+const randomSpare = 2
 
 // oracleRounds is how many random streams of a kind go through xterm.js.
 const oracleRounds = 800
@@ -410,6 +410,9 @@ func agreement(t *testing.T, names []string, requests []oracleRequest) (screen, 
 		}
 		screen.add(name, differences(here[i], raw))
 		painted.Replies, raw.Replies = "", ""
+		if raw.Lines == 1 && !raw.State.Alternate { // see LineState
+			painted.Wrapped, raw.Wrapped = nil, nil
+		}
 		repaint.add(name, differences(painted, raw))
 	}
 	return screen, repaint
@@ -429,19 +432,17 @@ func TestRandomStreamsAgreeWithXterm(t *testing.T) {
 				names[i] = fmt.Sprintf("stream %d, %dx%d, %q", i, q.Cols, q.Rows, q.Chunks[0].feed)
 			}
 			screen, repaint := agreement(t, names, requests)
-			screen.report(t, "screen and registers", c.screenMin)
-			repaint.report(t, "xterm.js fed with the repaint", c.repaintMin)
+			screen.report(t, "screen and registers", c.screenMin, randomSpare)
+			repaint.report(t, "xterm.js fed with the repaint", c.repaintMin, randomSpare)
 		})
 	}
 }
 
 // The parts of 1000 below which agreement must not fall. What is left of the
-// random streams is what docs of the emulator name: with autowrap off, a wide
-// character that doesn't fit leaves halves behind in xterm.js, and a one-line
-// screen takes over a cell of the line that left.
+// random streams is listed in docs/conformance.md.
 const (
-	screenMildMin, repaintMildMin       = 990, 990
-	screenHostileMin, repaintHostileMin = 970, 970
+	screenMildMin, repaintMildMin       = 995, 995
+	screenHostileMin, repaintHostileMin = 990, 990
 	screenCorpusMin, repaintCorpusMin   = 996, 996
 )
 

@@ -4,93 +4,125 @@ package emulator
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"unicode/utf8"
 )
-
-// Plain rows are what a checkpoint keeps: text alone, one string for each row
-// of a screen. A row ends after its last printed character, and erased cells
-// before it are blanks. It holds no control characters.
-
-// PlainScreen returns the rows of the primary screen, also while the alternate
-// one is shown.
-func (t *Terminal) PlainScreen() []string {
-	rows := make([]string, t.rows)
-	var text []byte
-	for y := range rows {
-		text = t.appendPlainRow(text[:0], t.primary.row(y))
-		rows[y] = string(text)
-	}
-	return rows
-}
-
-func (t *Terminal) appendPlainRow(dst []byte, r *row) []byte {
-	for _, c := range r.cells[:r.contentLen()] {
-		switch {
-		case c.class() == classTail:
-		case !c.printed():
-			dst = append(dst, ' ')
-		case c.class() == classMark:
-			// It has a column of its own, and must not join what is before it.
-			dst = t.clusters.appendContent(append(dst, ' '), c)
-		default:
-			dst = t.clusters.appendContent(dst, c)
-		}
-	}
-	return dst
-}
 
 // PlainHistory returns the rows that committed text takes at a width, oldest
 // first. It keeps the newest: at most rowsMax, of at most bytesMax bytes
 // together. cut says that there were older ones.
 func PlainHistory(text []byte, cols, rowsMax, bytesMax int) (rows []string, cut bool) {
+	rows, _, cut = historyRows(text, cols, rowsMax, bytesMax, false)
+	return rows, cut
+}
+
+// StyledHistory is PlainHistory with each row once more as text with SGR. Both
+// count as bytes.
+func StyledHistory(text []byte, cols, rowsMax, bytesMax int) (rows, styled []string, cut bool) {
+	return historyRows(text, cols, rowsMax, bytesMax, true)
+}
+
+func historyRows(text []byte, cols, rowsMax, bytesMax int, withStyle bool) (rows, styled []string, cut bool) {
 	cols, _ = clampSize(cols, 1)
 	text = bytes.TrimSuffix(text, lineBreak)
-	var plain []byte
-	for more := len(text) > 0; more; {
-		line := text
+	var line unstyled
+	for more := len(text) > 0; more && !cut; {
+		from := text
 		at := bytes.LastIndex(text, lineBreak)
 		if more = at >= 0; more {
-			line, text = text[at+len(lineBreak):], text[:at]
+			from, text = text[at+len(lineBreak):], text[:at]
 		}
-		plain = appendUnstyled(plain[:0], line)
-		ends := wrapPlain(plain, cols)
+		line.read(from)
+		ends := wrapPlain(line.text, cols)
 		for i := len(ends) - 1; i > 0; i-- {
-			row := plain[ends[i-1]:ends[i]]
-			if len(rows) == rowsMax || len(row) > bytesMax {
-				slices.Reverse(rows)
-				return rows, true
+			row, look := line.text[ends[i-1]:ends[i]], []byte(nil)
+			if withStyle {
+				look = line.appendStyled(nil, ends[i-1], ends[i])
 			}
-			bytesMax -= len(row)
+			if cut = len(rows) == rowsMax || len(row)+len(look) > bytesMax; cut {
+				break
+			}
+			bytesMax -= len(row) + len(look)
 			rows = append(rows, string(row))
+			if withStyle {
+				styled = append(styled, string(look))
+			}
 		}
 	}
 	slices.Reverse(rows)
-	return rows, false
+	slices.Reverse(styled)
+	return rows, styled, cut
 }
 
 var lineBreak = []byte("\r\n")
 
-// appendUnstyled appends a committed line without its control sequences, links
-// and controls.
-func appendUnstyled(dst, line []byte) []byte {
+// unstyled is a committed line without its control sequences, links and
+// controls, and what they said of its looks.
+type unstyled struct {
+	text  []byte
+	looks []look
+}
+
+// look is an SGR, which sets a whole style, and the length of the text before.
+type look struct {
+	at  int
+	sgr []byte
+}
+
+// read takes a line apart. It keeps the looks as parts of it.
+func (u *unstyled) read(line []byte) {
+	u.text, u.looks = u.text[:0], u.looks[:0]
 	for len(line) > 0 {
 		n := 1
 		switch c := line[0]; {
 		case c == 0x1b:
 			n = escapeLen(line)
+			if line[n-1] == 'm' && line[1] == '[' {
+				u.looks = append(u.looks, look{len(u.text), line[:n]})
+			}
 		case c < 0x20 || c == 0x7f:
 		default:
 			n = bytes.IndexFunc(line, func(r rune) bool { return r < 0x20 || r == 0x7f })
 			if n < 0 {
 				n = len(line)
 			}
-			dst = append(dst, line[:n]...)
+			u.text = append(u.text, line[:n]...)
 		}
 		line = line[n:]
 	}
+}
+
+// appendStyled appends a part of the text with its looks. It begins and ends in
+// the default one.
+func (u *unstyled) appendStyled(dst []byte, from, to int) []byte {
+	next, _ := slices.BinarySearchFunc(u.looks, from+1, func(l look, at int) int { return cmp.Compare(l.at, at) })
+	now, shown := defaultLook, defaultLook
+	if next > 0 {
+		now = u.looks[next-1].sgr
+	}
+	for from < to {
+		end := to
+		if next < len(u.looks) {
+			end = min(to, u.looks[next].at)
+		}
+		if end > from && !bytes.Equal(now, shown) {
+			dst, shown = append(dst, now...), now
+		}
+		dst = append(dst, u.text[from:end]...)
+		if from = end; next < len(u.looks) {
+			now = u.looks[next].sgr
+			next++
+		}
+	}
+	if !bytes.Equal(shown, defaultLook) {
+		dst = append(dst, defaultLook...)
+	}
 	return dst
 }
+
+// defaultLook is the SGR of the default style.
+var defaultLook = appendSGR(nil, style{})
 
 // escapeLen returns the length of the sequence that p begins with: one of those
 // that history is written with, a CSI or an OSC that ends in ST.

@@ -14,13 +14,16 @@ func (t *Terminal) printASCII(run []byte) {
 	}
 	s := t.active
 	base := t.penStyle()
+	if t.last == 0 {
+		t.healLeft()
+	}
 	t.last = 1
 	for {
 		if s.x >= t.cols {
 			if !t.modes.AutoWrap {
 				// Each character overwrites the last column: the last one stays.
 				run = run[len(run)-1:]
-				s.x = t.cols - 1
+				t.stayInLastColumn()
 			} else {
 				t.wrapLine()
 			}
@@ -35,12 +38,9 @@ func (t *Terminal) printASCII(run []byte) {
 	}
 }
 
-// storeASCII writes a run that fits into a row and heals the wide characters
-// that its ends cut.
+// storeASCII writes a run that fits into a row and heals the wide character
+// that its end cuts.
 func (t *Terminal) storeASCII(r *row, x int, run []byte, base cell) {
-	if r.class(x-1) == classHead {
-		r.set(x-1, t.penBlank())
-	}
 	dst := r.cells[x : x+len(run)]
 	for i, c := range run {
 		dst[i] = base | cell(c)
@@ -90,12 +90,12 @@ func (t *Terminal) printText(p []byte) int {
 	line := s.row(s.y)
 	cells := line.cells
 	x := s.x
-	if t.modes.Insert || x >= len(cells) {
+	if t.modes.Insert || x >= len(cells) || t.last == 2 && x == len(cells)-1 {
 		return 0
 	}
 	base := t.penStyle()
 	mapped := t.charset.active != charsetASCII
-	cut := line.class(x-1) == classHead
+	cut := t.last == 0 && line.class(x-1) == classHead
 	last, i := t.last, 0
 	for i+4 <= len(p) {
 		r, n := decodeWord(binary.BigEndian.Uint32(p[i:]))
@@ -135,7 +135,10 @@ func (t *Terminal) printText(p []byte) int {
 	return i
 }
 
-// print prints one code point by the rules of xterm.js.
+// print prints one code point by the rules of xterm.js. Like there, only the
+// first of a run of text heals the wide character that it cuts on the left;
+// that matters where a wide one without room has left the cursor in the last
+// column.
 func (t *Terminal) print(r rune) {
 	s := t.active
 	r = t.charset.mapped(r)
@@ -144,22 +147,31 @@ func (t *Terminal) print(r rune) {
 		t.joinMark(r)
 		return
 	}
+	if t.last == 0 {
+		t.healLeft()
+	}
 	t.last = w
-	t.healLeft()
 	if s.x+w > t.cols {
 		if t.modes.AutoWrap {
 			t.wrapLine()
 		} else {
-			s.x = t.cols - 1
-			t.healLeft()
+			t.stayInLastColumn()
 			if w == 2 {
-				t.last = 0
 				t.healRight()
 				return
 			}
 		}
 	}
 	t.store(s.row(s.y), r, w)
+}
+
+// stayInLastColumn moves the cursor there because a character doesn't fit. A
+// wide one that ends there is torn by what is printed over its right half.
+func (t *Terminal) stayInLastColumn() {
+	t.active.x = t.cols - 1
+	if t.awkward() {
+		t.healLeft()
+	}
 }
 
 // healLeft blanks the left half of a wide character whose right half the next
@@ -185,8 +197,12 @@ func (t *Terminal) healRight() {
 // column it vanishes.
 func (t *Terminal) store(line *row, r rune, w int) {
 	s := t.active
-	if t.modes.Insert && w > 0 {
+	switch {
+	case !t.modes.Insert:
+	case w > 0:
 		t.makeRoom(line, w)
+	case s.x < t.cols:
+		t.healLeft()
 	}
 	class := classNarrow
 	switch w {
@@ -216,10 +232,76 @@ func (t *Terminal) makeRoom(line *row, w int) {
 
 // joinMark adds a zero-width code point to the character just printed.
 func (t *Terminal) joinMark(r rune) {
-	if s := t.active; s.x <= t.cols {
-		line := s.row(s.y)
+	s := t.active
+	if s.x > t.cols {
+		return
+	}
+	line := s.row(s.y)
+	line.typedCols = -1
+	if t.dropped() {
+		t.joinDropped(line, r)
+	} else {
 		t.joinAt(line, s.x-t.last, r)
-		line.typedCols = -1
+	}
+}
+
+// dropped reports whether the character just printed was a wide one that found
+// no room and, without autowrap, vanished. One like it that stands left of the
+// last column could as well be the one just printed.
+func (t *Terminal) dropped() bool {
+	s := t.active
+	if t.last != 2 || s.x != t.cols-1 {
+		return false
+	}
+	line := s.row(s.y)
+	return line.class(s.x-2) != classHead || line.class(s.x-1) != classTail || styled(line.cells[s.x-2].style()) != t.penStyle()
+}
+
+// joinDropped adds a zero-width code point after a wide character that
+// vanished: it joins the one that is left of the last column, which from then
+// on counts as wide without a right half.
+func (t *Terminal) joinDropped(line *row, r rune) {
+	x := t.cols - 2
+	c := line.cells[x]
+	switch {
+	case c.class() == classTail && line.class(x-1) == classHead:
+		t.joinAt(line, x-1, r)
+	case c.class() == classHead:
+		t.joinAt(line, x, r)
+	case c.class() != classNarrow, t.hollow(line.cells[x+1]), t.awkward():
+		return // no stream could paint what xterm.js makes of it
+	case c.printed():
+		t.joinAt(line, x, r)
+		line.cells[x] = line.cells[x]&^classMask | classHead
+	case t.styles.list[c.style()].erasable():
+		line.set(x, c|cell(r)|classHead)
+	}
+}
+
+// torn reports whether the last but one column of a row holds the left half of
+// a wide character and the last one not its right half. Printing without
+// autowrap can leave that, at the end of a row alone: whatever would move it
+// elsewhere mends it.
+func (r *row) torn() bool {
+	n := len(r.cells)
+	return r.cells[n-2].class() == classHead && r.cells[n-1].class() != classTail
+}
+
+// mend makes a torn row whole: a character that is narrow by itself is so
+// again, a wide one vanishes.
+func (t *Terminal) mend(r *row, fill cell) {
+	if !r.torn() {
+		return
+	}
+	x := len(r.cells) - 2
+	c := r.cells[x]
+	switch t.clusters.width(c) {
+	case 0:
+		r.set(x, c|classMark)
+	case 1:
+		r.set(x, c&^classMask)
+	default:
+		r.set(x, fill)
 	}
 }
 
@@ -238,9 +320,17 @@ func (t *Terminal) joinAt(line *row, x int, r rune) {
 }
 
 // wrapLine moves the cursor to the next line because a character doesn't fit.
-// What is left of the old line becomes blank.
+// What is left of the old line becomes blank; on a screen of one line, as in
+// xterm.js, so it does in the new one.
 func (t *Terminal) wrapLine() {
 	s := t.active
+	if from := s.x; from < t.cols && t.rows == 1 {
+		defer func() {
+			for x := from; x < t.cols; x++ {
+				s.row(0).set(x, t.penBlank())
+			}
+		}()
+	}
 	if s.x < t.cols {
 		line := s.row(s.y)
 		for x := s.x; x < t.cols; x++ {
@@ -294,6 +384,7 @@ func (t *Terminal) repeat(n int) {
 		n = enough + (n-enough)%(t.cols/t.last)
 	}
 	t.runes = t.clusters.appendRunes(t.runes[:0], c)
+	t.healLeft()
 	for ; n > 0; n-- {
 		for _, r := range t.runes {
 			t.print(r)

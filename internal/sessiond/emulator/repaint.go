@@ -45,9 +45,11 @@ type painter struct {
 	t   *Terminal
 	out []byte
 	at  style
-	// gentle says that the pen must change without what shows a hidden link:
-	// no SGR that resets or touches the underline, no OSC 8.
+	// gentle says that the pen is odd and must stay so: no SGR that resets or
+	// touches the underline, no OSC 8.
 	gentle bool
+	// owed are marks that only the last character can bring about; see torn.
+	owed string
 }
 
 func (p *painter) text(s string) { p.out = append(p.out, s...) }
@@ -88,9 +90,12 @@ func (p *painter) breakJoin() {
 	p.out = appendProtection(p.out, p.at)
 }
 
+// endLink closes a hyperlink.
+const endLink = "\x1b]8;;\x1b\\"
+
 // resetPen makes a pen that isn't known the default one.
 func (p *painter) resetPen() {
-	p.text("\x1b]8;;\x1b\\\x1b[0\"q\x1b[0m")
+	p.text(endLink + "\x1b[0\"q\x1b[0m")
 	p.at = style{}
 }
 
@@ -103,7 +108,8 @@ func (p *painter) baseline() {
 		p.resetPen()
 		p.register(&t.alternate)
 	}
-	p.text("\x1b[?47l\x1b[!p")
+	p.text("\x1b[?47l\x1b[!p\x1b[<")
+	p.out = append(strconv.AppendInt(p.out, keyboardDepthMax, 10), 'u')
 	p.text("\x1b[4;20l\x1b[?1;6;9;12;45;66;1000;1002;1003;1004;1006;1016;2004;2026l\x1b[?7;25h\x1b[0 q\x1b>")
 	p.resetPen()
 	p.tabs(&t.primary)
@@ -166,8 +172,8 @@ func (p *painter) screen(s *screen) {
 		p.moveTo(0, y)
 		p.text("\x1b[2K")
 	}
-	if s.row(0).wrapped {
-		p.wrapFirst(s)
+	if s.row(0).wrapped && !(s == &p.t.primary && len(s.order) == 1) {
+		p.wrapFirst(s) // it would commit the only line
 	}
 	for y := range s.order {
 		if y+1 < len(s.order) && s.row(y+1).wrapped {
@@ -176,9 +182,21 @@ func (p *painter) screen(s *screen) {
 		p.line(s.row(y), y)
 	}
 	p.register(s)
+	p.keyboard(&s.keyboard)
 	if s.top != 0 || s.bottom != p.t.rows-1 {
 		p.text("\x1b[")
 		p.out = append(appendPair(p.out, s.top+1, s.bottom+1), 'r')
+	}
+}
+
+// keyboard sets the keyboard flags of the shown screen, where there are none.
+func (p *painter) keyboard(k *keyboard) {
+	if *k == (keyboard{}) {
+		return
+	}
+	for n, flags := range k.flags[:k.top+1] {
+		p.out = append(p.out, 0x1b, '[', "=>"[min(n, 1)])
+		p.out = append(strconv.AppendInt(p.out, int64(flags), 10), 'u')
 	}
 }
 
@@ -194,19 +212,20 @@ func (p *painter) register(s *screen) {
 		look.underline = 1
 	}
 	p.setStyle(look)
-	marked := r.extended && !r.underlined
-	if marked {
+	switch {
+	case r.extended && !r.underlined:
 		// A link was open. The register keeps that there was one, not which.
 		p.text("\x1b]8;id=" + linkPrefix + "0;about:blank\x1b\\")
+	case r.underlined && !r.extended:
+		// It comes back without its kind, and the end of a link settles that
+		// there is none.
+		p.text("\x1b7\x1b[24m\x1b8" + endLink)
 	}
 	p.text("\x1b(")
 	p.out = append(p.out, r.charset)
 	p.moveTo(r.x, r.y)
 	p.text("\x1b7\x1b(B")
-	if marked {
-		p.text("\x1b]8;;\x1b\\")
-	}
-	p.setStyle(style{})
+	p.resetPen()
 }
 
 // quietModes sets the modes that no later step minds.

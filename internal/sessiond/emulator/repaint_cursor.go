@@ -13,7 +13,7 @@ func (p *painter) cursorAndPen() {
 	case detached:
 		p.charsets()
 		p.restore()
-	case t.pen.hidden:
+	case t.pen.odd():
 		p.restore()
 		p.text("\x0f")
 	}
@@ -24,29 +24,29 @@ func (p *painter) cursorAndPen() {
 	if !detached {
 		p.charsets()
 	}
-	// The link's number would be lost on a gentle pen.
-	pen := t.pen.style
-	if p.gentle {
-		pen.link = 0
-	}
-	p.setStyle(pen)
+	p.setStyle(t.pen.style)
 	p.breakJoin()
 }
 
 // restore uses the register of the shown screen: DECRC alone can leave a
-// mapping that isn't the designated one, and a link that is hidden.
+// mapping that isn't the designated one, and an odd pen.
+//
+// An odd pen owes lined to the register, or extended, or both. If extended has
+// been settled since, it is settled again by the link.
 func (p *painter) restore() {
 	t := p.t
-	if t.pen.hidden {
-		p.setStyle(style{link: t.pen.link})
-	}
-	p.text("\x1b8")
-	if !t.pen.hidden {
+	if !t.pen.odd() {
+		p.text("\x1b8")
 		p.resetPen()
 		return
 	}
+	p.setStyle(style{underline: t.pen.underline, link: t.pen.link, ul: t.pen.ul})
+	p.text("\x1b8")
 	r := &t.active.saved
-	p.at = style{fg: r.fg, bg: r.bg, attrs: r.attrs}
+	if r.extended != t.pen.extended {
+		p.out = t.appendLink(p.out, t.pen.link)
+	}
+	p.at = style{fg: r.fg, bg: r.bg, attrs: r.attrs, ul: t.pen.ul, underline: t.pen.underline, link: t.pen.link}
 	p.gentle = true
 }
 
@@ -69,12 +69,27 @@ func (p *painter) place() {
 	t := p.t
 	s := t.active
 	x := s.x
-	if t.last > 0 {
+	torn := s.row(s.y).torn() && (x >= t.cols || t.dropped())
+	switch {
+	case t.last == 0 || t.dropped():
+	case torn:
+		x = t.cols // the last character is in the last column, and has to be left of it
+	default:
 		x -= t.last
 	}
 	switch {
 	case t.modes.Origin && !s.inMargins():
+		if torn {
+			x = max(x, t.cols)
+		}
 		p.placeFromAlternate(x)
+	case torn:
+		y := s.y
+		if t.modes.Origin {
+			y -= s.top
+		}
+		p.torn(s.row(s.y), y, t.dropped())
+		p.overhang()
 	case x < t.cols:
 		p.moveInMode(x)
 	case s.row(s.y).class(t.cols-1) == classTail || s.row(s.y).cells[t.cols-1].printed():
@@ -84,7 +99,7 @@ func (p *painter) place() {
 	default:
 		p.placeFromAlternate(x)
 	}
-	if t.last > 0 && t.modes.Insert {
+	if t.last > 0 && t.modes.Insert && !t.dropped() {
 		// The last character will be inserted: take it out.
 		p.csi(t.last, "P")
 	}
@@ -159,8 +174,13 @@ func (p *painter) overhang() {
 // lastCharacter prints the last character again.
 func (p *painter) lastCharacter() {
 	t := p.t
-	if t.last > 0 {
-		s := t.active
+	s := t.active
+	switch {
+	case t.last == 0:
+	case t.dropped():
+		p.text(filler)
+		p.text(p.owed)
+	default:
 		p.printMapped(s.row(s.y).cells[s.x-t.last])
 	}
 }

@@ -2,6 +2,8 @@
 
 package emulator
 
+import "slices"
+
 // wrap sets the wrapped flag of the line below y by printing over the end of
 // line y. Both lines are blank, before and after.
 func (p *painter) wrap(y int) {
@@ -31,6 +33,14 @@ func (p *painter) blank(y int) {
 // line paints a row onto a blank line: erased cells by ECH under their
 // background, all others by printing them.
 func (p *painter) line(r *row, y int) {
+	if r.torn() {
+		whole := *r
+		whole.cells = slices.Clone(r.cells)
+		clear(whole.cells[len(whole.cells)-2:])
+		p.line(&whole, y)
+		p.torn(r, y, false)
+		return
+	}
 	littered := p.hollows(r, y)
 	next := -1 // the column that printing goes on in
 	end := r.used

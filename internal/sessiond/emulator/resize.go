@@ -14,6 +14,11 @@ func (t *Terminal) Resize(cols, rows int) {
 	if cols == t.cols && rows == t.rows {
 		return
 	}
+	for _, s := range []*screen{&t.primary, &t.alternate} {
+		for y := range s.order {
+			t.mend(s.row(y), 0)
+		}
+	}
 	lines := t.primary.lines()
 	marks := []*point{{t.primary.x, t.primary.y}, {t.primary.saved.x, t.primary.saved.y}}
 	if cols != t.cols {
@@ -113,6 +118,7 @@ func (s *screen) resize(old *screen, lines []*row, cols, rows int) {
 	s.tabs = old.tabs
 	s.tabs.resize(old.cols(), cols)
 	s.saved = old.saved
+	s.keyboard = old.keyboard
 }
 
 // place sets cursor and register after the first lines have gone.

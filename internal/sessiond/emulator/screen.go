@@ -17,6 +17,7 @@ type screen struct {
 	top, bottom int
 	tabs        tabStops
 	saved       savedCursor
+	keyboard    keyboard
 }
 
 // savedCursor is the DECSC register. It keeps what xterm.js keeps: of an
@@ -53,8 +54,8 @@ func (s *screen) init(cols, rows int, typed bool) {
 	s.saved = savedCursor{charset: charsetASCII}
 }
 
-// clear blanks all rows and resets cursor, margins and tab stops. The DECSC
-// register stays.
+// clear blanks all rows and resets cursor, margins, tab stops and keyboard. The
+// DECSC register stays.
 func (s *screen) clear(fill cell) {
 	for i := range s.store {
 		s.store[i].clear(fill)
@@ -62,6 +63,7 @@ func (s *screen) clear(fill cell) {
 	s.x, s.y = 0, 0
 	s.top, s.bottom = 0, len(s.order)-1
 	s.tabs.reset(s.cols())
+	s.keyboard = keyboard{}
 }
 
 func (s *screen) cols() int      { return len(s.store[0].cells) }
@@ -116,7 +118,7 @@ func (s *screen) inMargins() bool { return s.y >= s.top && s.y <= s.bottom }
 // switchTo shows one of the two screens. The cursor is carried over. The
 // alternate screen is blanked on entry and forgotten on leaving.
 //
-// A character mapping and a hidden link that only DECRC can bring about are
+// A character mapping and an odd pen that only DECRC can bring about are
 // dropped: the register that holds them stays behind.
 func (t *Terminal) switchTo(s *screen) {
 	if t.active == s {
@@ -124,8 +126,8 @@ func (t *Terminal) switchTo(s *screen) {
 	}
 	from := t.active
 	t.charset.invoke(t.charset.level)
-	if t.pen.hidden {
-		t.setPenLink(0)
+	if t.pen.odd() {
+		t.pen.even()
 	}
 	if s == &t.alternate {
 		s.clear(t.erased())

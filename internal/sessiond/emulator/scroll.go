@@ -113,7 +113,7 @@ func (t *Terminal) shiftColumns(x, n int) {
 		if n > 0 {
 			t.insert(line, x, n, t.erased())
 		} else {
-			line.remove(x, -n, t.erased())
+			t.remove(line, x, -n, t.erased())
 		}
 		line.wrapped = false
 	}

@@ -6,13 +6,11 @@ package emulator
 func (t *Terminal) sgr(p *params) {
 	s := &t.pen.style
 	t.pen.fresh = 0
-	if t.pen.hidden {
-		t.pen.hidden = !showsLink(p)
-	}
 	for i := 0; i < p.n; i++ {
 		switch v := p.v[i]; {
 		case v == 0:
 			*s = style{link: s.link}
+			t.pen.underlineAs(0)
 		case v >= 30 && v <= 37:
 			s.fg = colorBasic | color(v-30)
 		case v >= 40 && v <= 47:
@@ -29,26 +27,11 @@ func (t *Terminal) sgr(p *params) {
 		case v >= 100 && v <= 107:
 			s.bg = colorBasic | color(v-100+8)
 		case v == 4:
-			s.underline = underlineKind(p.subs(i))
+			t.pen.underlineAs(underlineKind(p.subs(i)))
 		default:
-			s.simple(v)
+			t.pen.simple(v)
 		}
 	}
-}
-
-// showsLink reports whether one of the parameters makes a hidden link show
-// again: those that reset or change the underline.
-func showsLink(p *params) bool {
-	for i := 0; i < p.n; i++ {
-		switch p.v[i] {
-		case 38, 48, 58:
-			var ignored style
-			i += ignored.extendedColor(p, i)
-		case 0, 4, 21, 24, 59:
-			return true
-		}
-	}
-	return false
 }
 
 // underlineKind returns the kind that the sub-parameters of SGR 4 name.
@@ -60,7 +43,8 @@ func underlineKind(subs []int32) uint8 {
 }
 
 // simple carries out the parameters that stand alone.
-func (s *style) simple(v int32) {
+func (p *pen) simple(v int32) {
+	s := &p.style
 	switch v {
 	case 1:
 		s.attrs |= attrBold
@@ -77,13 +61,13 @@ func (s *style) simple(v int32) {
 	case 9:
 		s.attrs |= attrStrike
 	case 21:
-		s.underline = 2
+		p.underlineAs(2)
 	case 22:
 		s.attrs &^= attrBold | attrDim
 	case 23:
 		s.attrs &^= attrItalic
 	case 24:
-		s.underline = 0
+		p.underlineAs(0)
 	case 25:
 		s.attrs &^= attrBlink
 	case 27:
@@ -102,6 +86,7 @@ func (s *style) simple(v int32) {
 		s.attrs &^= attrOverline
 	case 59:
 		s.ul = underlineUnset
+		p.settle()
 	}
 }
 

@@ -2,6 +2,8 @@
 
 package emulator
 
+import "slices"
+
 // State is a complete copy of what a Terminal keeps of its stream, without
 // history, in a form that two terminals share when they behave alike from then
 // on. Compare it with reflect.DeepEqual.
@@ -13,12 +15,15 @@ type State struct {
 	AlternateActive bool
 
 	Pen CellStyle
-	// LinkHidden says that the pen's link isn't applied.
-	LinkHidden bool
-	Modes      Modes
-	Charsets   [4]byte // final bytes of G0 to G3
-	Level      int     // the one that is shifted in
-	Mapping    byte    // the mapping in force
+	// PenShown is what the pen applies: DECRC can hide its underline and link.
+	PenShown CellStyle
+	// PenLined and PenExtended are what DECSC would save of underline and link.
+	PenLined, PenExtended bool
+
+	Modes    Modes
+	Charsets [4]byte // final bytes of G0 to G3
+	Level    int     // the one that is shifted in
+	Mapping  byte    // the mapping in force
 	// Last is the width of the character just printed, 0 after a control.
 	Last int
 
@@ -39,9 +44,14 @@ type ScreenState struct {
 	Top, Bottom int
 	TabStops    []int
 	Saved       SavedState
+	// Keyboard holds the flags of the kitty keyboard protocol, those in force
+	// last.
+	Keyboard []uint8
 }
 
-// LineState is one line.
+// LineState is one line. On a primary screen of one line Wrapped is false:
+// whether that continues the line that left is the history's, and no stream can
+// say it without committing a line.
 type LineState struct {
 	Cells   []CellState
 	Wrapped bool
@@ -102,13 +112,17 @@ func (t *Terminal) State() State {
 		Colors:     t.palette.colors(),
 		Tail:       string(t.parser.appendTail(nil)),
 	}
+	if t.rows == 1 {
+		s.Primary.Lines[0].Wrapped = false
+	}
 	if s.AlternateActive {
 		s.Alternate = st.screen(&t.alternate)
 	} else {
 		s.Alternate = ScreenState{Saved: savedState(t.alternate.saved)}
 	}
 	s.Pen = st.style(t.pen.style)
-	s.LinkHidden = t.pen.hidden
+	s.PenShown = st.style(t.pen.shown().canonical())
+	s.PenLined, s.PenExtended = t.pen.lined, t.pen.extended
 	return s
 }
 
@@ -128,7 +142,7 @@ func (p *palette) colors() map[int]Color {
 func (st *stater) screen(s *screen) ScreenState {
 	out := ScreenState{
 		X: s.x, Y: s.y, Top: s.top, Bottom: s.bottom,
-		Saved: savedState(s.saved),
+		Saved: savedState(s.saved), Keyboard: slices.Clone(s.keyboard.flags[:s.keyboard.top+1]),
 	}
 	for y := range s.order {
 		line := s.row(y)

@@ -117,9 +117,12 @@ func (s *styleTable) plainChange(from, to uint32) bool {
 // pen is what the next printed character looks like, with its numbers.
 type pen struct {
 	style
-	// hidden says that the open link isn't applied: DECRC came since, with a
-	// register that knew of no link, and nothing that shows it again.
-	hidden bool
+	// lined and extended are what DECSC saves of underline and link: that
+	// there is one, and that there is either. DECRC brings them back as they
+	// were, whatever kind of underline and which link the pen has by now, and
+	// so may hide both, or underline without a kind; see shown. Elsewhere they
+	// say what style says.
+	lined, extended bool
 	// printed, blank and erased are the style bits of a printed cell, the cell
 	// that a print leaves where it breaks a wide one, and the cell that an erase
 	// leaves; each valid only if its bit of fresh is set.
@@ -137,10 +140,43 @@ const (
 // shown returns the style that is applied.
 func (p *pen) shown() style {
 	s := p.style
-	if p.hidden {
-		s.link = 0
+	if !p.extended {
+		s.link, s.ul, s.underline = 0, 0, 1
+	}
+	if !p.lined {
+		s.underline = 0
 	}
 	return s
+}
+
+// settle makes the pen extended as its underline and link have it.
+func (p *pen) settle() {
+	p.extended = p.underline != 0 || p.link != 0
+}
+
+// underlineAs sets or, with kind 0, ends an underline.
+func (p *pen) underlineAs(kind uint8) {
+	p.underline, p.lined = kind, kind != 0
+	p.settle()
+}
+
+// odd reports whether only DECRC can have left a pen like this.
+func (p *pen) odd() bool {
+	return p.lined != (p.underline != 0) || p.extended != (p.underline != 0 || p.link != 0)
+}
+
+// gentlyReaches reports whether an odd pen can print in a style without being
+// made even: underline and link are what the pen shows.
+func (p *pen) gentlyReaches(s style) bool {
+	shown := p.shown().canonical()
+	return s.underline == shown.underline && s.link == shown.link && s.ul == shown.ul
+}
+
+// even makes the pen one that isn't odd and looks the same.
+func (p *pen) even() {
+	p.style = p.shown()
+	p.underlineAs(p.underline)
+	p.fresh = 0
 }
 
 // penStyle returns the style bits of a printed cell.

@@ -79,7 +79,8 @@ func exchanges() []exchange {
 			func([]byte) ([]byte, error) { return AppendRedraw(nil) }},
 		both(KindHistorySub, "history-sub", true, AppendHistorySub, DecodeHistorySub),
 		both(KindHistorySub, "history-unsub", false, AppendHistorySub, DecodeHistorySub),
-		both(KindCaptureReq, "capture-req", CaptureReq{CaptureAll, 2000, 1 << 20}, AppendCaptureReq, DecodeCaptureReq),
+		both(KindCaptureReq, "capture-req", CaptureReq{CaptureAll, 2000, 1 << 20, false}, AppendCaptureReq, DecodeCaptureReq),
+		both(KindCaptureReq, "capture-req-styled", CaptureReq{What: CaptureScreen, Styled: true}, AppendCaptureReq, DecodeCaptureReq),
 		both(KindTheme, "theme", sampleTheme(), AppendTheme, DecodeTheme),
 		both(KindHello, "hello", sampleHello(), AppendHello, DecodeHello),
 		both(KindHello, "hello-waiting", Hello{
@@ -103,7 +104,17 @@ func exchanges() []exchange {
 		both(KindHistory, "history-anchor", History{9, 4110, []byte{}}, AppendHistory, DecodeHistory),
 		both(KindHistoryWipe, "history-wipe", uint64(1<<63+6), AppendHistoryWipe, DecodeHistoryWipe),
 		both(KindCapture, "capture",
-			Capture{Cols: 5, Rows: 2, Screen: []string{"ready", ""}, History: []string{"before"}, Cut: true},
+			Capture{
+				Cols: 5, Rows: 2, Cursor: CaptureCursor{Row: 1, Visible: true}, Title: "sh", Watermark: 70,
+				Screen: []string{"ready", ""}, StyledScreen: []string{}, History: []string{"before"}, StyledHistory: []string{}, Clipped: true,
+			}, AppendCapture, DecodeCapture),
+		both(KindCapture, "capture-styled",
+			Capture{
+				Cols: 3, Rows: 1, Alternate: true, Cursor: CaptureCursor{Col: 2, PendingWrap: true}, Modes: CaptureModes{true, true, 1002, true},
+				Watermark: 1 << 53, Screen: []string{"abc"}, StyledScreen: []string{"\x1b[0;31mabc\x1b[0m"}, History: []string{}, StyledHistory: []string{},
+			}, AppendCapture, DecodeCapture),
+		both(KindCapture, "capture-oversize",
+			Capture{Cols: 1, Rows: 1, Screen: []string{}, StyledScreen: []string{}, History: []string{}, StyledHistory: []string{}, Oversize: true},
 			AppendCapture, DecodeCapture),
 		both(KindNotice, "notice-title", Notice{Kind: NoticeTitle, Text: "~/src: make \u2713"}, AppendNotice, DecodeNotice),
 		both(KindNotice, "notice-bell", Notice{Kind: NoticeBell}, AppendNotice, DecodeNotice),

@@ -197,13 +197,25 @@ func TestThemeWantsWholeColours(t *testing.T) {
 
 func TestCaptureIsPlainAndWhole(t *testing.T) {
 	for name, c := range map[string]Capture{
-		"no size":          {},
-		"screen too short": {Cols: 80, Rows: 3, Screen: []string{"a"}},
-		"escape":           {Cols: 80, Rows: 1, Screen: []string{"\x1b[m"}},
-		"C1":               {Cols: 80, Rows: 1, Screen: []string{"\u009b"}},
-		"line feed":        {Cols: 80, Rows: 1, History: []string{"a\nb"}},
-		"not UTF-8":        {Cols: 80, Rows: 1, History: []string{"\xff"}},
-		"lost, yet there":  {Cols: 80, Rows: 1, History: []string{"a"}, Lost: true},
+		"no size":              {},
+		"screen too short":     {Cols: 80, Rows: 3, Screen: []string{"a"}},
+		"escape":               {Cols: 80, Rows: 1, Screen: []string{"\x1b[m"}},
+		"C1":                   {Cols: 80, Rows: 1, Screen: []string{"\u009b"}},
+		"line feed":            {Cols: 80, Rows: 1, History: []string{"a\nb"}},
+		"not UTF-8":            {Cols: 80, Rows: 1, History: []string{"\xff"}},
+		"lost, yet there":      {Cols: 80, Rows: 1, History: []string{"a"}, Lost: true},
+		"oversize, yet there":  {Cols: 80, Rows: 1, Screen: []string{"a"}, Oversize: true},
+		"cursor outside":       {Cols: 80, Rows: 1, Cursor: CaptureCursor{Row: 1}},
+		"unknown mouse":        {Cols: 80, Rows: 1, Modes: CaptureModes{Mouse: 1001}},
+		"title too long":       {Cols: 80, Rows: 1, Title: strings.Repeat("t", CaptureTitleMax+1)},
+		"title with escape":    {Cols: 80, Rows: 1, Title: "\x1b[m"},
+		"styled rows alone":    {Cols: 80, Rows: 1, StyledScreen: []string{"a"}},
+		"styled history alone": {Cols: 80, Rows: 1, StyledHistory: []string{"a"}},
+		"styled with EL":       {Cols: 80, Rows: 1, Screen: []string{"a"}, StyledScreen: []string{"\x1b[31ma\x1b[K"}},
+		"styled with a link":   {Cols: 80, Rows: 1, Screen: []string{"a"}, StyledScreen: []string{"\x1b]8;;http://a\x1b\\a"}},
+		"styled with a prefix": {Cols: 80, Rows: 1, Screen: []string{"a"}, StyledScreen: []string{"\x1b[>4ma"}},
+		"styled, cut off":      {Cols: 80, Rows: 1, Screen: []string{"a"}, StyledScreen: []string{"a\x1b["}},
+		"styled with CR":       {Cols: 80, Rows: 1, Screen: []string{"a"}, StyledScreen: []string{"a\r"}},
 	} {
 		if _, err := AppendCapture(nil, c); !errors.Is(err, ErrPayload) {
 			t.Errorf("%s: got %v, want ErrPayload", name, err)

@@ -101,6 +101,13 @@ func (w *worker) RequestReplay(limit uint32) error {
 	})
 }
 
+// RequestCapture is answered with the kind of request as the title.
+func (w *worker) RequestCapture(req wire.CaptureReq) error {
+	return w.command(func() {
+		w.send(wire.AppendCapture(nil, wire.Capture{Cols: w.cols, Rows: w.rows, Title: req.What, Watermark: w.position}))
+	})
+}
+
 func (w *worker) SubscribeHistory(on bool) error {
 	return w.command(func() {
 		if w.subscribed = on; on {

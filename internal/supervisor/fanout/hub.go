@@ -38,6 +38,7 @@ type Source interface {
 	Input(p []byte) error // copies p
 	Resize(cols, rows uint16) error
 	RequestReplay(max uint32) error
+	RequestCapture(req wire.CaptureReq) error
 	SubscribeHistory(on bool) error
 	SetTheme(t wire.Theme) error
 	Close() // releases Recv; the worker goes on. It is called more than once, and beside the others.

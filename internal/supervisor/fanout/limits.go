@@ -40,6 +40,11 @@ const (
 	snapshotBytesMax = 12 << 20
 	// nameBytesMax bounds the name that a viewer shows to the others; the rest is cut off.
 	nameBytesMax = 128
+	// capturesMax bounds the captures of one pane that wait; a further one fails with ErrCaptures.
+	capturesMax = 8
+	// captureTimeout is how long a capture may wait for its turn and its answer. A worker makes one of its
+	// whole log in a fraction of a second, but it may be stopped.
+	captureTimeout = 10 * time.Second
 	// busyRetry is how long a full command queue of the source is left alone.
 	busyRetry = 2 * time.Millisecond
 	// drainTimeout is how long viewers may take for what is queued when the source has ended.

@@ -32,6 +32,7 @@ type orders struct {
 	// unpainted says that not all who were attached at the last change of size have been painted since.
 	unpainted bool
 	inflight  []replay    // asked for and not yet there, oldest first; at most one of each kind
+	captures  []*capture  // wanted, oldest first; that one alone may be on its way
 	retry     *time.Timer // runs flush again after a full queue; nil before the first
 }
 
@@ -91,7 +92,10 @@ func (h *Hub) sendLocked() error {
 		}
 		o.sent.theme = o.wanted.theme
 	}
-	return h.requestLocked()
+	if err := h.requestLocked(); err != nil {
+		return err
+	}
+	return h.requestCaptureLocked()
 }
 
 // requestLocked asks for each kind of replay that a viewer needs and that is not on its way. One that

@@ -21,6 +21,8 @@ func (h *Hub) apply(kind wire.Kind, payload []byte) error {
 		return nil
 	case wire.KindReplay:
 		return h.replayLocked(payload)
+	case wire.KindCapture:
+		return h.capturedLocked(payload)
 	case wire.KindHistory:
 		return h.historyLocked(payload)
 	case wire.KindHistoryWipe:

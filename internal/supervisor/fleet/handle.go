@@ -123,6 +123,15 @@ func (h *Handle) RequestReplay(maxBytes uint32) error {
 	return h.send(frame, err)
 }
 
+// RequestCapture asks for a CAPTURE.
+func (h *Handle) RequestCapture(req wire.CaptureReq) error {
+	if !h.hello.Can(wire.CapCapture) {
+		return fmt.Errorf("capture terminal %s: %w", h.id, ErrCapability)
+	}
+	frame, err := wire.AppendCaptureReq(h.out.buffer(), req)
+	return h.send(frame, err)
+}
+
 // SubscribeHistory turns HISTORY frames on or off.
 func (h *Handle) SubscribeHistory(on bool) error {
 	if !h.hello.Can(wire.CapHistory) {

@@ -373,6 +373,9 @@ func TestAnOlderWorkerIsNotSentWhatItDoesNotKnow(t *testing.T) {
 	if err := h.SetTheme(wire.Theme{}); !errors.Is(err, ErrCapability) {
 		t.Errorf("SetTheme: %v", err)
 	}
+	if err := h.RequestCapture(wire.CaptureReq{What: wire.CaptureScreen}); !errors.Is(err, ErrCapability) {
+		t.Errorf("capture: %v", err)
+	}
 	if err := h.SubscribeHistory(true); !errors.Is(err, ErrCapability) {
 		t.Errorf("SubscribeHistory: %v", err)
 	}

@@ -246,6 +246,8 @@ func (t *terminal) RequestReplay(max uint32) error {
 	return nil
 }
 
+func (t *terminal) RequestCapture(wire.CaptureReq) error { return nil }
+
 func (t *terminal) SubscribeHistory(on bool) error {
 	if !on {
 		return nil

@@ -33,17 +33,23 @@ func FromState(st emulator.State) *Grid {
 		// A tail that begins with anything but ESC is part of a code point, not of a sequence.
 		LastWidth: &st.Last, InSequence: new(strings.HasPrefix(st.Tail, "\x1b")),
 	}
-	if st.LinkHidden {
-		st.Pen.URI = ""
-	}
-	g.Pen = new(styleOf(st.Pen))
+	g.Pen = new(styleOf(st.PenShown))
 	for _, final := range st.Charsets {
 		g.Charsets.G = append(g.Charsets.G, Probe(final))
 	}
 	for i := range shown.Lines {
 		g.Lines = append(g.Lines, lineOf(&shown.Lines[i]))
 	}
+	g.ForgetOnlyWrap()
 	return g
+}
+
+// ForgetOnlyWrap leaves open whether the only line of a primary screen continues the one that left: that
+// is the history's, and no repaint can say it without committing a line.
+func (g *Grid) ForgetOnlyWrap() {
+	if len(g.Lines) == 1 && g.Alternate != nil && !*g.Alternate {
+		g.Lines[0].Wrapped = nil
+	}
 }
 
 func lineOf(l *emulator.LineState) *Line {
