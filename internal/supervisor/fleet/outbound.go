@@ -10,10 +10,11 @@ import (
 )
 
 // outbound is the one way to a worker: frames leave in the order in which they were queued. Nobody who
-// queues ever waits; one goroutine writes.
+// queues ever waits. While nothing is queued a frame goes straight to the socket, which spares a key a
+// hand-over; what the socket does not take at once, and whatever comes behind it, one goroutine writes.
 //
-//	buffer ─ encode ─ queue ─► frames (commandsMax) ─► writeLoop ─► socket
-//	   ▲                                                   │
+//	buffer ─ encode ─ queue ─┬────────── at once ────────────────────► socket
+//	   ▲                     └─► frames (commandsMax) ─► writeLoop ──────▲
 //	   └──────────────── spares, wiped ◄───────────────────┘
 type outbound struct {
 	conn   *net.UnixConn
@@ -23,6 +24,7 @@ type outbound struct {
 
 	mu     sync.Mutex // also held while a frame is put into frames, so that none follows its closing
 	closed bool
+	queued int   // frames that the writer has not written yet: while there are any, no other frame may pass
 	failed error // why the writer gave up; nil while it works
 }
 
@@ -55,6 +57,8 @@ func (o *outbound) recycle(b []byte) {
 }
 
 // queue takes the frame over, or fails with ErrBusy or ErrGone.
+//
+// hop in 3/6: to the worker's socket, or to the queue before it.
 func (o *outbound) queue(frame []byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -62,9 +66,16 @@ func (o *outbound) queue(frame []byte) error {
 	if o.closed {
 		err = ErrGone
 	}
+	if err == nil && o.queued == 0 {
+		if frame = o.writeAtOnce(frame); len(frame) == 0 {
+			o.recycle(frame)
+			return nil
+		}
+	}
 	if err == nil {
 		select {
 		case o.frames <- frame:
+			o.queued++
 			return nil
 		default:
 			err = ErrBusy
@@ -74,6 +85,15 @@ func (o *outbound) queue(frame []byte) error {
 	return err
 }
 
+// writeAtOnce writes what the socket takes now, and returns the rest, in the same buffer. An error is left
+// for the writer to meet.
+func (o *outbound) writeAtOnce(frame []byte) (rest []byte) {
+	n := tryWrite(o.conn, frame)
+	left := copy(frame, frame[n:])
+	clear(frame[left:])
+	return frame[:left]
+}
+
 // writeLoop writes until close, or until the worker is gone; then it only empties the queue. It leaves the
 // connection open, because the worker's last words may still wait to be read.
 func (o *outbound) writeLoop() {
@@ -81,22 +101,20 @@ func (o *outbound) writeLoop() {
 	var failed error
 	for frame := range o.frames {
 		if failed == nil {
-			failed = o.write(frame)
+			_, failed = o.conn.Write(frame)
 		}
+		o.wrote(failed)
 		o.recycle(frame)
 	}
 }
 
-func (o *outbound) write(frame []byte) error {
-	// hop in 3/6: from the queue to the worker's socket.
-	_, err := o.conn.Write(frame)
-	if err == nil {
-		return nil
-	}
+// wrote notes that the writer is done with a frame. After an error it never is done with the others.
+func (o *outbound) wrote(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.failed = fmt.Errorf("%w: %w", ErrGone, err)
-	return o.failed
+	if o.queued--; err != nil {
+		o.failed = fmt.Errorf("%w: %w", ErrGone, err)
+	}
 }
 
 // close lets no more frames in, gives those that are in flushMax to leave, and joins the writer.
