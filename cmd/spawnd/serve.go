@@ -23,8 +23,7 @@ import (
 const defaultListen = "127.0.0.1:7717"
 
 func serveCommand() *cobra.Command {
-	var listen string
-	var peerPort uint16
+	var o supervisor.Options
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the terminals of this host",
@@ -34,24 +33,27 @@ The address to open is one line on standard output; everything else is log on st
 SIGTERM and SIGINT detach: terminals go on, and the next spawnd adopts them.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return serve(cmd.Context(), listen, peerPort, cmd.OutOrStdout())
+			return serve(cmd.Context(), o, cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", defaultListen, "loopback address of the page; port 0 picks one")
-	cmd.Flags().Uint16Var(&peerPort, "peer-port", 0, "port of the channels, for tunnels; 0 picks one")
+	cmd.Flags().StringVar(&o.Listen, "listen", defaultListen, "loopback address of the page; port 0 picks one")
+	cmd.Flags().Uint16Var(&o.PeerPort, "peer-port", 0, "port of the channels, for tunnels; 0 picks one")
+	cmd.Flags().Uint64Var(&o.Limits.MemoryMaxBytes, "memory-max", 0, "bytes of memory for each new terminal, under systemd; 0 is no limit")
+	cmd.Flags().Uint64Var(&o.Limits.TasksMax, "tasks-max", 0, "processes and threads of each new terminal, under systemd; 0 is no limit")
+	cmd.Flags().Uint64Var(&o.Limits.CPUWeight, "cpu-weight", 0, "CPU share of each new terminal, 1 to 10000, under systemd; 0 is the usual 100")
 	return cmd
 }
 
-func serve(ctx context.Context, listen string, peerPort uint16, out io.Writer) error {
+// serve fills in what is not said by flags.
+func serve(ctx context.Context, o supervisor.Options, out io.Writer) error {
 	log := newLog()
 	worker, err := workerPath()
 	if err != nil {
 		return err
 	}
-	s, err := supervisor.Open(ctx, supervisor.Options{
-		Listen: listen, PeerPort: peerPort, Getenv: os.Getenv, Environ: os.Environ(), WorkerPath: worker, App: web.Dist(),
-		Version: version.Version, Log: log,
-	})
+	o.Getenv, o.Environ, o.WorkerPath, o.App = os.Getenv, os.Environ(), worker, web.Dist()
+	o.Version, o.Log = version.Version, log
+	s, err := supervisor.Open(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -49,6 +49,7 @@ type Options struct {
 	Environ    []string            // what shells inherit, cleaned
 	WorkerPath string              // of spawn-worker
 	App        fs.FS               // the built page
+	Limits     fleet.Limits        // of each terminal; the zero value sets none
 	Version    string              // of this build
 	Log        *slog.Logger
 }
@@ -75,6 +76,9 @@ func Open(ctx context.Context, o Options) (*Supervisor, error) {
 }
 
 func (s *Supervisor) open(ctx context.Context) error {
+	if err := s.o.Limits.Check(); err != nil {
+		return err
+	}
 	account, err := loginenv.Current(s.o.Getenv)
 	if err != nil {
 		return err
@@ -119,9 +123,12 @@ func (s *Supervisor) openPanes(ctx context.Context, folders config.Folders, acco
 	if err := s.lock(folder.Path() + string(os.PathSeparator) + workerLock); err != nil {
 		return err
 	}
-	scoper, err := fleet.DetectScoper(ctx)
+	scoper, err := fleet.DetectScoper(ctx, s.o.Limits)
 	if err != nil {
 		s.o.Log.Info("workers get no scope of their own", "because", err)
+		if s.o.Limits != (fleet.Limits{}) {
+			s.o.Log.Warn("limits of a terminal do not hold: they need a scope")
+		}
 	}
 	s.panes = &panes{
 		fleet:   fleet.New(fleet.Options{Folder: folder, WorkerPath: s.o.WorkerPath, Scoper: scoper, Log: s.o.Log}),

@@ -188,7 +188,7 @@ func TestTerminalsOutliveTheirService(t *testing.T) {
 	for _, part := range []struct {
 		name string
 		run  func(*booted)
-	}{{"of a user", ofAUser}, {"of the system", ofTheSystem}, {"without scopes", withoutScopes}} {
+	}{{"of a user", ofAUser}, {"of the system", ofTheSystem}, {"with limits", withLimits}, {"without scopes", withoutScopes}} {
 		t.Run(part.name, func(t *testing.T) {
 			inner := *b
 			inner.t = t
@@ -249,6 +249,33 @@ func ofTheSystem(b *booted) {
 		s.t.Fatalf("the worker is in %s, want %s", group, want)
 	}
 	s.outlive(shell, worker, group)
+}
+
+// Limits are properties of the scope, and where the manager has the controller the kernel has the numbers.
+func withLimits(b *booted) {
+	s := systemService(b)
+	b.write("/etc/systemd/system/"+systemd.UnitName+".d/limits.conf",
+		"[Service]\nExecStart=\nExecStart="+program+" serve --memory-max 268435456 --tasks-max 200 --cpu-weight 50\n", 0o644)
+	s.control("daemon-reload")
+	s.control("start", systemd.UnitName)
+	defer s.control("stop", systemd.UnitName)
+	shell, worker := s.terminal("/bin/bash")
+	scope := "spawn-worker-" + shell.SessionID + ".scope"
+	controllers := s.run("cat", "/sys/fs/cgroup/cgroup.controllers")
+	for _, limit := range []struct{ property, controller, file, want string }{
+		{"MemoryMax", "memory", "memory.max", "268435456"}, {"TasksMax", "pids", "pids.max", "200"}, {"CPUWeight", "cpu", "cpu.weight", "50"},
+	} {
+		if got := s.control("show", "--property", limit.property, "--value", scope); got != limit.want {
+			s.t.Errorf("%s of a terminal is %s, want %s", limit.property, got, limit.want)
+		}
+		if !slices.Contains(strings.Fields(controllers), limit.controller) {
+			s.t.Logf("this host's unified hierarchy has no %s: only the unit's property was read", limit.controller)
+			continue
+		}
+		if got := s.run("cat", "/sys/fs/cgroup"+s.cgroup(worker)+"/"+limit.file); got != limit.want {
+			s.t.Errorf("%s of a terminal is %s, want %s", limit.file, got, limit.want)
+		}
+	}
 }
 
 // Where no manager answers there is no scope, and KillMode=process is what keeps the terminal.

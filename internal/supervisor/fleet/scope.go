@@ -21,23 +21,30 @@ type NoScope struct{}
 // Adopt does nothing.
 func (NoScope) Adopt(context.Context, int, endpoint.SessionID) error { return nil }
 
-type systemdScoper struct{ manager *systemd.Manager }
+// Limits are what a terminal may take of the host, in its own scope. Workers that were launched under others keep
+// those.
+type Limits = systemd.Limits
+
+type systemdScoper struct {
+	manager *systemd.Manager
+	limits  Limits
+}
 
 func (s systemdScoper) Adopt(ctx context.Context, pid int, id endpoint.SessionID) error {
-	return s.manager.StartScope(ctx, ScopeName(id), "Terminal "+string(id), pid)
+	return s.manager.StartScope(ctx, ScopeName(id), "Terminal "+string(id), pid, s.limits)
 }
 
 // ScopeName is the unit in which a terminal's processes live where systemd is there.
 func ScopeName(id endpoint.SessionID) string { return "spawn-worker-" + string(id) + ".scope" }
 
-// DetectScoper finds out whether a systemd answers to this process. It always returns a Scoper; when it is
-// NoScope the error says why.
-func DetectScoper(ctx context.Context) (Scoper, error) {
+// DetectScoper finds out whether a systemd answers to this process. It always returns a Scoper, which sets the
+// limits on each terminal; when it is NoScope, which sets none, the error says why.
+func DetectScoper(ctx context.Context, limits Limits) (Scoper, error) {
 	ctx, cancel := context.WithTimeout(ctx, scopeTimeout)
 	defer cancel()
 	manager, err := systemd.Detect(ctx)
 	if err != nil {
 		return NoScope{}, err
 	}
-	return systemdScoper{manager}, nil
+	return systemdScoper{manager, limits}, nil
 }

@@ -71,8 +71,8 @@ type auxiliary struct {
 
 // StartScope moves the process, with no other, into a new scope of that name and returns when the kernel
 // says that it is there. What the process starts afterwards is born in the scope. The scope goes away by
-// itself with its last process.
-func (m *Manager) StartScope(ctx context.Context, name, description string, pid int) error {
+// itself with its last process. The limits hold from the first moment on.
+func (m *Manager) StartScope(ctx context.Context, name, description string, pid int, l Limits) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (m *Manager) StartScope(ctx context.Context, name, description string, pid 
 	defer conn.Close()
 	signals := make(chan *dbus.Signal, signalsMax)
 	conn.Signal(signals)
-	if err := m.start(ctx, conn, signals, name, m.properties(description, pid)); err != nil {
+	if err := m.start(ctx, conn, signals, name, m.properties(description, pid, l)); err != nil {
 		return fmt.Errorf("start %s: %w", name, err)
 	}
 	return verify(name, pid)
@@ -91,16 +91,21 @@ func (m *Manager) StartScope(ctx context.Context, name, description string, pid 
 
 // properties of the scope. Without SendSIGHUP a stop waits for shells, which ignore SIGTERM, until its
 // time is over. Without OOMPolicy=continue a manager from version 253 on answers the OOM kill of one
-// program by a stop of the whole terminal.
-func (m *Manager) properties(description string, pid int) []property {
-	return []property{
+// program by a stop of the whole terminal. It must be the last: see start.
+func (m *Manager) properties(description string, pid int, l Limits) []property {
+	all := []property{
 		{"Description", dbus.MakeVariant(description)},
 		{"PIDs", dbus.MakeVariant([]uint32{uint32(pid)})},
 		{"Slice", dbus.MakeVariant(m.place.slice)},
 		{"CollectMode", dbus.MakeVariant("inactive-or-failed")},
 		{"SendSIGHUP", dbus.MakeVariant(true)},
-		{"OOMPolicy", dbus.MakeVariant("continue")},
 	}
+	for name, value := range map[string]uint64{"MemoryMax": l.MemoryMaxBytes, "TasksMax": l.TasksMax, "CPUWeight": l.CPUWeight} {
+		if value != 0 {
+			all = append(all, property{name, dbus.MakeVariant(value)})
+		}
+	}
+	return append(all, property{"OOMPolicy", dbus.MakeVariant("continue")})
 }
 
 // start runs the job and waits for its end. Managers before version 253 know no OOMPolicy for scopes, and

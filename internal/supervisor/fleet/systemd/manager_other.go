@@ -13,4 +13,4 @@ type Manager struct{}
 func Detect(context.Context) (*Manager, error) { return nil, ErrUnreachable }
 
 // StartScope returns ErrUnreachable.
-func (*Manager) StartScope(context.Context, string, string, int) error { return ErrUnreachable }
+func (*Manager) StartScope(context.Context, string, string, int, Limits) error { return ErrUnreachable }

@@ -63,3 +63,16 @@ func TestDetectSaysWhenThereIsNone(t *testing.T) {
 		t.Fatalf("Detect = %v, %v", m, err)
 	}
 }
+
+func TestLimitsLeaveATerminalRoomToLive(t *testing.T) {
+	for _, good := range []Limits{{}, {MemoryMaxBytes: memoryLeastBytes, TasksMax: tasksLeast, CPUWeight: 1}, {CPUWeight: cpuWeightMax}} {
+		if err := good.Check(); err != nil {
+			t.Errorf("%+v: %v", good, err)
+		}
+	}
+	for _, bad := range []Limits{{MemoryMaxBytes: memoryLeastBytes - 1}, {TasksMax: tasksLeast - 1}, {CPUWeight: cpuWeightMax + 1}} {
+		if bad.Check() == nil {
+			t.Errorf("%+v is allowed", bad)
+		}
+	}
+}
