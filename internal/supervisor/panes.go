@@ -67,9 +67,11 @@ type panes struct {
 		sync.Mutex
 		tree    topology.Tree
 		byID    map[string]*pane // all panes of the tree whose worker was ever connected
+		asked   uint64           // how often the tree was to be saved
 		closing bool
 	}
 	saving  sync.Mutex // orders writes of the tree; taken before mu
+	written uint64     // of asked, those whose change is on disk; guarded by saving
 	telling sync.Mutex // orders what pages are told; taken before mu
 
 	unlocked sync.Once // the first worker that could not lock its key is logged, the others are alike
@@ -163,7 +165,10 @@ func (ps *panes) drive(id string, worker endpoint.SessionID, h *fleet.Handle) {
 // noted keeps in the tree what must outlive spawnd of a pane's new facts, and tells the watchers.
 func (ps *panes) noted(id string, f Facts) {
 	ps.mu.Lock()
-	tree, err := ps.mu.tree.SetTitle(id, f.Title)
+	tree, err := ps.mu.tree, error(nil)
+	if at, known := tree.Pane(id); !known || at.Title != f.Title { // most news are of something else
+		tree, err = tree.SetTitle(id, f.Title)
+	}
 	switch {
 	case err != nil: // the pane was closed
 	case f.State == StateLost:
