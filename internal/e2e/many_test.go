@@ -3,6 +3,8 @@
 package e2e
 
 import (
+	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +21,8 @@ const (
 	// child, the waiter. What spawnd has without any is much less than goroutinesOwn.
 	goroutinesEach = 4
 	goroutinesOwn  = 40
+	// threadsMax is far below a thread for each terminal, which waiting for a child in the ordinary way takes.
+	threadsMax = 30
 )
 
 // atOnce calls f for each of 0 to n-1, some at a time.
@@ -51,6 +55,9 @@ func TestManyTerminals(t *testing.T) {
 	})
 	before := h.panes()
 	h.wantAllRunning(before, started)
+	if threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", d.cmd.Process.Pid)); err != nil || len(threads) > threadsMax {
+		t.Errorf("spawnd has %d threads, want at most %d: %v", len(threads), threadsMax, err)
+	}
 
 	d.dump(t)
 	d = h.serve() // adopts

@@ -21,6 +21,8 @@ const (
 	// interactive shell ignores TERM, so each close takes spawnd's two seconds of patience.
 	startsAtOnce = 8
 	closesAtOnce = 200
+	// idleTime has one of each terminal's slow looks in it, which come once a minute.
+	idleTime = time.Minute
 	// settleTime is how long a worker looks often for who owns its keyboard, after its terminal has moved.
 	settleTime = 5 * time.Second
 )
@@ -158,7 +160,7 @@ func measureIdleCPU(ctx context.Context, b *bench, pids []int) error {
 		return err
 	}
 	before, start := processesCPU(pids), time.Now()
-	if err := pass(ctx, time.Duration(b.effort(10, 3))*time.Second); err != nil {
+	if err := pass(ctx, time.Duration(b.effort(int(idleTime), int(3*time.Second)))); err != nil {
 		return err
 	}
 	used := processesCPU(pids) - before
