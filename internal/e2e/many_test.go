@@ -17,9 +17,9 @@ import (
 const (
 	manyPanes    = 60
 	startsAtOnce = 8
-	// A terminal costs spawnd the reader of its connection, the writer, the watcher of its facts and, while it is its
-	// child, the waiter. What spawnd has without any is much less than goroutinesOwn.
-	goroutinesEach = 4
+	// A terminal costs spawnd the reader of its connection, the watcher of its facts and, while it is its child, the
+	// waiter. What spawnd has without any is much less than goroutinesOwn.
+	goroutinesEach = 3
 	goroutinesOwn  = 40
 	// threadsMax is far below a thread for each terminal, which waiting for a child in the ordinary way takes.
 	threadsMax = 30

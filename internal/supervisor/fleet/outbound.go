@@ -11,27 +11,26 @@ import (
 
 // outbound is the one way to a worker: frames leave in the order in which they were queued. Nobody who
 // queues ever waits. While nothing is queued a frame goes straight to the socket, which spares a key a
-// hand-over; what the socket does not take at once, and whatever comes behind it, one goroutine writes.
+// hand-over; what the socket does not take at once, and whatever comes behind it, one goroutine writes,
+// which is there as long as it has something to write.
 //
 //	buffer ─ encode ─ queue ─┬────────── at once ────────────────────► socket
 //	   ▲                     └─► frames (commandsMax) ─► writeLoop ──────▲
 //	   └──────────────── spares, wiped ◄───────────────────┘
 type outbound struct {
 	conn   *net.UnixConn
-	frames chan []byte // closed by close
-	spares chan []byte // emptied and wiped buffers, each of at most spareMax bytes
-	done   chan struct{}
+	frames chan []byte
+	spares chan []byte    // emptied and wiped buffers, each of at most spareMax bytes
+	writer sync.WaitGroup // the goroutine, while there is one
 
-	mu     sync.Mutex // also held while a frame is put into frames, so that none follows its closing
-	closed bool
+	mu     sync.Mutex
+	closed bool  // nothing is queued any more
 	queued int   // frames that the writer has not written yet: while there are any, no other frame may pass
 	failed error // why the writer gave up; nil while it works
 }
 
 func newOutbound(conn *net.UnixConn) *outbound {
-	o := &outbound{conn: conn, frames: make(chan []byte, commandsMax), spares: make(chan []byte, commandsMax), done: make(chan struct{})}
-	go o.writeLoop()
-	return o
+	return &outbound{conn: conn, frames: make(chan []byte, commandsMax), spares: make(chan []byte, commandsMax)}
 }
 
 // buffer returns an empty buffer to make a frame in. It must come back by queue or recycle.
@@ -75,7 +74,9 @@ func (o *outbound) queue(frame []byte) error {
 	if err == nil {
 		select {
 		case o.frames <- frame:
-			o.queued++
+			if o.queued++; o.queued == 1 {
+				o.writer.Go(o.writeLoop)
+			}
 			return nil
 		default:
 			err = ErrBusy
@@ -94,35 +95,36 @@ func (o *outbound) writeAtOnce(frame []byte) (rest []byte) {
 	return frame[:left]
 }
 
-// writeLoop writes until close, or until the worker is gone; then it only empties the queue. It leaves the
+// writeLoop writes until nothing is queued. When the worker is gone it only empties the queue. It leaves the
 // connection open, because the worker's last words may still wait to be read.
 func (o *outbound) writeLoop() {
-	defer close(o.done)
 	var failed error
-	for frame := range o.frames {
+	for more := true; more; {
+		frame := <-o.frames
 		if failed == nil {
 			_, failed = o.conn.Write(frame)
 		}
-		o.wrote(failed)
 		o.recycle(frame)
+		more = o.wrote(failed)
 	}
 }
 
-// wrote notes that the writer is done with a frame. After an error it never is done with the others.
-func (o *outbound) wrote(err error) {
+// wrote notes that the writer is done with a frame, and reports whether there are more.
+func (o *outbound) wrote(err error) (more bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.queued--; err != nil {
+	if err != nil {
 		o.failed = fmt.Errorf("%w: %w", ErrGone, err)
 	}
+	o.queued--
+	return o.queued > 0
 }
 
 // close lets no more frames in, gives those that are in flushMax to leave, and joins the writer.
 func (o *outbound) close() {
 	o.mu.Lock()
 	o.closed = true
-	close(o.frames)
 	o.mu.Unlock()
 	o.conn.SetWriteDeadline(time.Now().Add(flushMax))
-	<-o.done
+	o.writer.Wait()
 }
