@@ -97,11 +97,12 @@ func TestScrollbackWipeErasesReplayedHistory(t *testing.T) {
 	}
 }
 
-// Rotating segments is a matter of storage: the program is not signalled, resized or asked to draw.
+// Rotating segments is a matter of storage: the program is not signalled, resized or asked to draw. However the lines are
+// gathered into records, they are more than the log may hold.
 func TestScrollbackRotationMustNotDisturbTheAgent(t *testing.T) {
 	tw := launch(t, smallSegments)
 	p := tw.dial()
-	p.startScript(`trap 'echo DISTURBED' WINCH HUP USR1 USR2 CONT; i=0; while [ $i -lt 4000 ]; do i=$((i+1)); echo "line $i"; done; stty size; echo the-end; read x`)
+	p.startScript(`trap 'echo DISTURBED' WINCH HUP USR1 USR2 CONT; i=0; while [ $i -lt 8000 ]; do i=$((i+1)); echo "line $i"; done; stty size; echo the-end; read x`)
 	p.untilOutput("the-end")
 	if out := string(p.output); strings.Contains(out, "DISTURBED") || !strings.Contains(out, "24 80\r\n") {
 		t.Error("the program was disturbed")
