@@ -25,7 +25,7 @@ func TestLimitsAreTheSpecs(t *testing.T) {
 	}{
 		{"3", "mode of the worker folder", endpoint.FolderMode, 0o700},
 		{"3", "mode of locks and sockets", endpoint.FileMode, 0o600},
-		{"3", "threads of a worker's runtime, at most", max(processorsMax, 2), 2},
+		{"3", "threads of a worker's runtime", processorsMax, 2},
 
 		{"4", "bytes of a frame's header", wire.HeaderLen, 5},
 		{"4", "bytes of the largest frame", wire.MaxFrameLen, 32 * mib},

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// processorsMax: one thread does what a worker does. With two, the PTY's reader and the loop wake each other for every
-	// few KiB, which costs more than they gain by running at the same time, and takes the second core from the program that
-	// writes. Measured, a flood costs a quarter less so, with half of the context switches. A log file that makes its caller
-	// wait holds up no more than before: the runtime gives the processor away meanwhile.
-	processorsMax = 1
+	// processorsMax keeps a worker from spreading over a large machine: there are as many workers as terminals, and only the
+	// PTY reader and the loop ever have work at the same time. One would cost a quarter less in a flood, for reader and loop
+	// wake each other for each few KiB. But the kernel holds no more than 4 KiB ready, and refills it while we read: with one
+	// thread it rests while the screen is drawn, and the program gets a quarter less through.
+	processorsMax = 2
 	// collectPercent makes the heap small rather than the collector rare: a worker's live heap is some hundred KiB, its
 	// steady state allocates nothing, and the runtime's usual least heap of 4 MiB would be most of an idle worker.
 	collectPercent = 20
