@@ -61,7 +61,7 @@ cross:
 	GOOS=windows GOARCH=amd64 go build -o /dev/null ./cmd/spawnd && GOOS=windows GOARCH=amd64 go build -o /dev/null ./cmd/spawn-worker
 	GOOS=darwin GOARCH=arm64 go build -o /dev/null ./cmd/spawnd && GOOS=darwin GOARCH=arm64 go build -o /dev/null ./cmd/spawn-worker
 
-bench:
+bench: tools
 	go run ./tools/bench $(ARGS)
 
 FUZZTIME ?= 30s

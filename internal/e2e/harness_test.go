@@ -262,7 +262,8 @@ type logBuffer struct {
 	text []byte
 }
 
-const logKept = 64 << 10
+// logKept holds the stacks of a spawnd with many terminals, which SIGQUIT makes it print.
+const logKept = 1 << 20
 
 func (l *logBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()

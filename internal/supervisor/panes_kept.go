@@ -14,14 +14,26 @@ import (
 // a new pane, is written before anybody hears of it.
 const saveDelay = 200 * time.Millisecond
 
-// save writes the tree as it is now.
+// save writes the tree as it is now, or a later one. Of many who ask at once, one writes for all whose change
+// is in what it writes.
 func (ps *panes) save() error {
+	ps.mu.Lock()
+	ps.mu.asked++
+	mine := ps.mu.asked
+	ps.mu.Unlock()
 	ps.saving.Lock()
 	defer ps.saving.Unlock()
+	if ps.written >= mine {
+		return nil
+	}
 	ps.mu.Lock()
-	tree := ps.mu.tree
+	tree, all := ps.mu.tree, ps.mu.asked
 	ps.mu.Unlock()
-	return ps.store.Save(tree)
+	err := ps.store.Save(tree)
+	if err == nil {
+		ps.written = all
+	}
+	return err
 }
 
 // saveLoop writes what changed, a little later, until close.

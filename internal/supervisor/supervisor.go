@@ -134,6 +134,9 @@ func (s *Supervisor) openPanes(ctx context.Context, folders config.Folders, acco
 	s.folder = folder
 	if s.scoper, err = fleet.DetectScoper(ctx); err != nil {
 		s.o.Log.Info("workers get no scope of their own", "because", err)
+		if terminalLimits(s.settings.Effective().Terminal) != (fleet.Limits{}) {
+			s.o.Log.Warn("limits of a terminal do not hold: they need a scope")
+		}
 	}
 	s.panes = &panes{
 		fleet:   fleet.New(fleet.Options{Folder: folder, WorkerPath: s.o.WorkerPath, Scoper: s.scoper, Log: s.o.Log}),

@@ -621,6 +621,40 @@ func TestFewerViewersMayBeAllowed(t *testing.T) {
 	})
 }
 
+// An echo reaches a viewer that waits for it without another goroutine, and passes nothing that waits.
+func TestLittleOutputPassesNoQueueAndNoOther(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		x := open(t, Options{})
+		_, quick := x.attach(AttachOptions{})
+		_, plain := x.attach(AttachOptions{})
+		quick.setQuick(true)
+		x.settle()
+		x.w.print(10)
+		x.settle()
+		if quick.prompted != 1 || plain.prompted != 0 {
+			t.Errorf("%d and %d prompt calls, want 1 and 0", quick.prompted, plain.prompted)
+		}
+		resume := quick.stall()
+		x.w.print(promptMax + 1) // waits in the sink
+		x.settle()
+		x.w.print(10) // and this behind it
+		x.settle()
+		resume()
+		x.settle()
+		if quick.prompted != 1 {
+			t.Error("output passed what waited")
+		}
+		x.w.print(10)
+		x.settle()
+		if quick.prompted != 2 {
+			t.Error("output takes the long way although nothing waits")
+		}
+		x.expect(quick, "the quick viewer")
+		x.expect(plain, "the plain viewer")
+		x.finish()
+	})
+}
+
 var seedFlag = flag.Uint64("seed", 0, "run the random test with this seed alone")
 
 // TestAnyInterleavingIsExact: whatever happens in whatever order, what a viewer has is a snapshot at W
@@ -649,6 +683,12 @@ func TestAnyInterleavingIsExact(t *testing.T) {
 	if *seedFlag == 0 && (total.Resumes < 20 || total.Drops < 20) {
 		t.Error("too few drops or resumes: the test says little")
 	}
+}
+
+func (s *watching) setQuick(quick bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.quick = quick
 }
 
 type player struct {
@@ -696,6 +736,9 @@ func interleave(t *testing.T, r *rand.Rand) Stats {
 	for range 300 {
 		p := pick()
 		switch n := r.IntN(100); {
+		case n < 10:
+			x.w.print(1 + r.IntN(100))
+			x.w.work(1)
 		case n < 25:
 			x.w.print(1 + r.IntN(9000))
 		case n < 32:
@@ -714,6 +757,7 @@ func interleave(t *testing.T, r *rand.Rand) Stats {
 			}
 			p.o = o
 			p.v, p.s = x.attach(o)
+			p.s.setQuick(r.IntN(2) == 0)
 			players = append(players, p)
 		case n < 68 && len(away) > 0:
 			p := away[0]
