@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/sessiond/wire"
 	"spawn/internal/supervisor/fanout"
 	"spawn/internal/supervisor/fleet"
@@ -123,6 +124,7 @@ func (p *pane) regain(ctx context.Context) *fleet.Handle {
 		case <-pause.C:
 		}
 	}
+	failpoint.Pass(failpoint.WorkerLost)
 	p.mu.Lock()
 	p.mu.facts.State = StateLost
 	p.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/supervisor/fleet"
 )
 
@@ -39,6 +40,7 @@ func (ps *panes) saveLoop() {
 			gather.Stop()
 		case <-gather.C:
 		}
+		failpoint.Pass(failpoint.FactsSaving)
 		if err := ps.save(); err != nil {
 			ps.log.Error("names and ids of terminals are not saved", "error", err)
 		}
@@ -54,10 +56,12 @@ func openPanes(ctx context.Context, ps *panes) error {
 	if loaded.Kept != "" {
 		ps.log.Error("names and ids of terminals could not be read; the file is kept", "at", loaded.Kept, "error", loaded.Why)
 	}
+	failpoint.Pass(failpoint.TreeLoaded)
 	adopted, refused, err := ps.fleet.AdoptAll(ctx)
 	if err != nil {
 		return err
 	}
+	failpoint.Pass(failpoint.WorkersAdopted)
 	ids := func(h *fleet.Handle) string { return string(h.ID()) }
 	held := make([]string, 0, len(refused))
 	for _, r := range refused {
@@ -80,11 +84,14 @@ func openPanes(ctx context.Context, ps *panes) error {
 		}
 		ps.drive(at.ID, h.ID(), h)
 	}
+	failpoint.Pass(failpoint.PanesDriven)
 	for _, row := range ps.Rows() {
 		ps.board.Put(paneInfo(row))
 	}
 	ps.log.Info("terminals are adopted", "adopted", len(adopted), "left_alone", len(refused))
-	return ps.save()
+	err = ps.save()
+	failpoint.Pass(failpoint.PanesKept)
+	return err
 }
 
 func mapped[A, B any](in []A, f func(A) B) []B {
@@ -102,5 +109,8 @@ func (ps *panes) close() error {
 	ps.mu.Unlock()
 	ps.cancel()
 	ps.running.Wait()
-	return ps.save()
+	failpoint.Pass(failpoint.Detached)
+	err := ps.save()
+	failpoint.Pass(failpoint.LastSaved)
+	return err
 }

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/supervisor/access"
 	"spawn/internal/supervisor/config"
 	"spawn/internal/supervisor/fleet"
@@ -89,6 +90,7 @@ func (s *Supervisor) open(ctx context.Context) error {
 	if err := s.lock(folders.Lock()); err != nil {
 		return err
 	}
+	failpoint.Pass(failpoint.HostLocked)
 	if err := s.openPanes(ctx, folders, account); err != nil {
 		return err
 	}
@@ -119,6 +121,7 @@ func (s *Supervisor) openPanes(ctx context.Context, folders config.Folders, acco
 	if err := s.lock(folder.Path() + string(os.PathSeparator) + workerLock); err != nil {
 		return err
 	}
+	failpoint.Pass(failpoint.WorkersLocked)
 	scoper, err := fleet.DetectScoper(ctx)
 	if err != nil {
 		s.o.Log.Info("workers get no scope of their own", "because", err)
@@ -141,6 +144,7 @@ func (s *Supervisor) openControl(folders config.Folders) error {
 	if err != nil {
 		return err
 	}
+	failpoint.Pass(failpoint.ControlBound)
 	s.control = ln
 	s.closers = append(s.closers, ln)
 	return nil
@@ -157,6 +161,7 @@ func (s *Supervisor) openPages(folders config.Folders) error {
 	if err != nil {
 		return err
 	}
+	failpoint.Pass(failpoint.PageBound)
 	at := ln.Addr().(*net.TCPAddr).AddrPort()
 	// The channels are on the same loopback address as the page, on a port of their own.
 	peers, err := rtc.Listen(netip.AddrPortFrom(at.Addr(), s.o.PeerPort), s.o.Log)
@@ -194,6 +199,7 @@ func (s *Supervisor) Serve(ctx context.Context) error {
 		cancel()
 	})
 	ways.Wait()
+	failpoint.Pass(failpoint.WaysClosed)
 	return errors.Join(errs[0], errs[1])
 }
 

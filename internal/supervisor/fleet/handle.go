@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/sessiond/wire"
 )
 
@@ -206,6 +207,7 @@ func (h *Handle) Close() {
 			if err := h.fleet.folder.Sweep(h.id); err != nil && !errors.Is(err, endpoint.ErrReserved) {
 				h.fleet.log.Warn("cannot remove what a worker left", "session", h.id, "error", err)
 			}
+			failpoint.Pass(failpoint.HandleSwept)
 		}
 		h.fleet.release(h.id, h)
 	})

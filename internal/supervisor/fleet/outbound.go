@@ -7,6 +7,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"spawn/internal/sessiond/failpoint"
 )
 
 // outbound is the one way to a worker: frames leave in the order in which they were queued. Nobody who
@@ -89,7 +91,9 @@ func (o *outbound) writeLoop() {
 
 func (o *outbound) write(frame []byte) error {
 	// hop in 3/6: from the queue to the worker's socket.
+	failpoint.Tear(failpoint.CommandTorn, frame, func(half []byte) { o.conn.Write(half) })
 	_, err := o.conn.Write(frame)
+	failpoint.Pass(failpoint.CommandWritten)
 	if err == nil {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/sessiond/failpoint"
 )
 
 // Terminate ends the terminal and its worker:
@@ -49,6 +50,7 @@ func (h *Handle) press(ctx context.Context, s endpoint.Signal, grace time.Durati
 		return nil
 	}
 	ack, err := h.Signal(ctx, s)
+	failpoint.Pass(failpoint.Pressed)
 	switch {
 	case err != nil && !marked(h.exited):
 		return fmt.Errorf("%w: %w", errLives, err)
@@ -61,6 +63,7 @@ func (h *Handle) press(ctx context.Context, s endpoint.Signal, grace time.Durati
 // dismiss ends a worker that has no program any more.
 func (h *Handle) dismiss(ctx context.Context) error {
 	ack, err := h.Signal(ctx, endpoint.SignalKILL)
+	failpoint.Pass(failpoint.Dismissed)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: %w", errLives, err)
