@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/supervisor/fleet"
 )
@@ -63,18 +64,19 @@ func openPanes(ctx context.Context, ps *panes) error {
 	}
 	failpoint.Pass(failpoint.WorkersAdopted)
 	ids := func(h *fleet.Handle) string { return string(h.ID()) }
-	held := make([]string, 0, len(refused))
+	var left []endpoint.SessionID
 	for _, r := range refused {
 		ps.log.Warn("a worker is left alone", "session", r.ID, "reason", r.Code, "error", r.Err)
 		if r.Held() {
-			held = append(held, string(r.ID))
+			left = append(left, r.ID)
 		}
 	}
-	tree, crowded := loaded.Tree.Reconcile(mapped(adopted, ids), held)
+	tree, crowded := loaded.Tree.Reconcile(mapped(adopted, ids), mapped(left, func(id endpoint.SessionID) string { return string(id) }))
 	ps.mu.tree, ps.mu.byID = tree, map[string]*pane{}
 	ps.ctx, ps.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	ps.running.Add(1)
+	ps.running.Add(2)
 	go ps.saveLoop()
+	go ps.revisitLoop(left)
 	for _, h := range adopted {
 		at, ok := tree.PaneOf(ids(h))
 		if !ok || slices.Contains(crowded, ids(h)) {
