@@ -10,22 +10,26 @@ import (
 	"spawn/internal/supervisor/fleet"
 )
 
-// revisitEvery is the pace of going back to workers that were left alone at the start. A dial to one that is
-// stopped costs it a place in its backlog each time, so it is not shorter.
-const revisitEvery = 2 * time.Second
+// revisitFirst is how soon spawnd goes back to workers that were left alone at its start: enough for one that was
+// starting or ending then. The pause doubles up to revisitMost, since each dial to one that is stopped costs it a
+// place in its backlog.
+const (
+	revisitFirst = 125 * time.Millisecond
+	revisitMost  = 2 * time.Second
+)
 
 // revisitLoop goes back to workers that were left alone, until each is adopted or gone, or spawnd closes: one that
 // was stopped goes on, one that was just starting listens or waits for a START that nobody will send, and one that
 // was on its way out is gone. Nothing else would ever look at them again.
 func (ps *panes) revisitLoop(left []endpoint.SessionID) {
 	defer ps.running.Done()
-	tick := time.NewTicker(revisitEvery)
-	defer tick.Stop()
-	for len(left) > 0 {
+	for pause := revisitFirst; len(left) > 0; pause = min(2*pause, revisitMost) {
+		wait := time.NewTimer(pause)
 		select {
 		case <-ps.ctx.Done():
+			wait.Stop()
 			return
-		case <-tick.C:
+		case <-wait.C:
 		}
 		var still []endpoint.SessionID
 		for _, id := range left {
