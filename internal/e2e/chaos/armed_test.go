@@ -28,18 +28,18 @@ exec env $(cat "$beside/armed" 2>/dev/null) "$worker" "$@"`
 
 // armed is a host whose programs die at points, with one terminal that no death may touch.
 type armed struct {
-	*class
+	*rig.Class
 	h         *rig.Host
 	neighbour rig.Load
 	passages  string // path of the list of passed points
 }
 
-func newArmed(c *class) *armed {
+func newArmed(c *rig.Class) *armed {
 	c.Helper()
-	a := &armed{class: c, h: rig.NewHostOf(c.T, rig.WrapWorker(c, rig.Build(c, "failpoints"), wrapper))}
+	a := &armed{Class: c, h: rig.NewHostOf(c.T, rig.WrapWorker(c, rig.Build(c, "failpoints"), wrapper))}
 	a.passages = filepath.Join(a.h.Dir, "passed")
 	d := a.h.Serve()
-	a.neighbour = a.h.StartLoad(c.seed, linesPerSecond)
+	a.neighbour = a.h.StartLoad(c.Seed, linesPerSecond)
 	d.Kill()
 	return a
 }

@@ -29,10 +29,10 @@ const (
 // F1: terminals under load, spawnd killed at random moments while viewers come and go, and not one byte lost,
 // doubled or out of order against the generators' own record; not one terminal lost; nothing left behind.
 func TestF1SupervisorKilled(t *testing.T) {
-	c := begin(t, "F1 spawnd killed")
+	c := rig.Begin(t, "F1 spawnd killed")
 	h := rig.NewHost(t)
 	d := h.Serve()
-	loads := h.StartLoads(loadPanes, c.seed, linesPerSecond)
+	loads := h.StartLoads(loadPanes, c.Seed, linesPerSecond)
 	before := h.Panes()
 
 	var checked uint64
@@ -40,15 +40,15 @@ func TestF1SupervisorKilled(t *testing.T) {
 	descriptors := 0
 	for range rig.Size(100, 5000) {
 		followers := followAll(h, loads)
-		stop := comeAndGo(h, loads, rand.New(rand.NewPCG(c.seed, uint64(c.runs))))
-		rig.Pause(c.random, pauseMax)
+		stop := comeAndGo(h, loads, rand.New(rand.NewPCG(c.Seed, uint64(c.Runs))))
+		rig.Pause(c.Random, pauseMax)
 		d.Kill()
-		c.faults++
+		c.Faults++
 		stop()
 		for _, f := range followers {
 			n, err := f.Wait()
 			if err != nil {
-				t.Fatalf("after %d kills: %v", c.faults, err)
+				t.Fatalf("after %d kills: %v", c.Faults, err)
 			}
 			checked += n
 		}
@@ -59,11 +59,11 @@ func TestF1SupervisorKilled(t *testing.T) {
 		if n := d.Descriptors(); descriptors == 0 {
 			descriptors = n
 		} else if n > descriptors+descriptorsSlack {
-			t.Fatalf("after %d kills spawnd begins with %d open files, the first one had %d", c.faults, n, descriptors)
+			t.Fatalf("after %d kills spawnd begins with %d open files, the first one had %d", c.Faults, n, descriptors)
 		}
-		c.runs++
+		c.Runs++
 	}
-	t.Logf("%d kills; %d live bytes compared one by one; the longest start took %v", c.faults, checked, longest)
+	t.Logf("%d kills; %d live bytes compared one by one; the longest start took %v", c.Faults, checked, longest)
 	for _, l := range loads {
 		h.Settle(l)
 	}

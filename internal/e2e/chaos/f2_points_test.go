@@ -25,7 +25,7 @@ import (
 // The next one leaves no orphan, no leftover and no terminal twice, and the neighbour notices nothing. A point that
 // no such life reaches fails.
 func TestF2SupervisorKilledAtEachPoint(t *testing.T) {
-	c := begin(t, "F2 spawnd killed at points")
+	c := rig.Begin(t, "F2 spawnd killed at points")
 	a := newArmed(c)
 	folder := a.folder()
 	hits := map[failpoint.Point]int{}
@@ -39,11 +39,11 @@ func TestF2SupervisorKilledAtEachPoint(t *testing.T) {
 					t.Fatalf("passed %d times, of all: %v", passed[point], passed)
 				}
 				hits[point]++
-				c.faults++
+				c.Faults++
 				d := a.h.Serve()
 				a.requireOrder(t, d)
 				d.Kill()
-				c.runs++
+				c.Runs++
 			})
 		}
 	}

@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	dozersCount  = 14 // half of them take nothing, half a byte a second
-	burstsCount  = 6
-	holdsMax     = 4 << 20 // bytes that wait for one viewer, snapshots apart
-	memoryMax    = 8 << 20 // of spawnd, for each viewer
-	slowdownMax  = 5       // of the program, beside the same viewer alone; the machine may be busy with anything
-	aloneSpan    = time.Second
-	togetherSpan = 3 * time.Second
+	dozersCount = 14 // half of them take nothing, half a byte a second
+	burstsCount = 6
+	holdsMax    = 4 << 20 // bytes that wait for one viewer, snapshots apart
+	memoryMax   = 8 << 20 // of spawnd, for each viewer
+	floodsCount = 3
+	slowdownMax = 5 // of the program, beside the same viewer alone; the machine may be busy with anything
+	aloneSpan   = time.Second
 )
 
 // speed is how many bytes a second the program gets rid of, as seen by who reads everything.
@@ -38,7 +38,9 @@ func (h *host) speed(r *reader, span time.Duration, look func()) float64 {
 
 // Twenty viewers that take nothing, a byte a second or a gulp now and then cost bounded memory and nobody
 // else's time, and whoever reads again is exact.
-func TestViewersThatDoNotReadAreNobodyElsesTrouble(t *testing.T) {
+func TestF17ViewersThatDoNotReadAreNobodyElsesTrouble(t *testing.T) {
+	c := rig.Begin(t, "F17 viewers that do not read")
+	c.Runs, c.Faults = 1, dozersCount+burstsCount
 	h := newHost(t)
 	pane := h.start("yes", word)
 	healthy := h.read(t.Context(), pane, "healthy", 0, 0)
@@ -57,7 +59,7 @@ func TestViewersThatDoNotReadAreNobodyElsesTrouble(t *testing.T) {
 	}
 	most, held := memory, 0
 	last := healthy.taken.Load()
-	together := h.speed(healthy, togetherSpan, func() {
+	together := h.speed(healthy, time.Duration(rig.Size(3, 3600))*time.Second, func() {
 		most = max(most, h.daemon.Resident())
 		for _, v := range h.Viewers(pane).Viewers {
 			held = max(held, v.Waiting)
@@ -105,9 +107,11 @@ func TestViewersThatDoNotReadAreNobodyElsesTrouble(t *testing.T) {
 }
 
 // A terminal that floods does not keep another from answering.
-func TestQuietTerminalsAnswerBesideFloods(t *testing.T) {
+func TestF18QuietTerminalsAnswerBesideFloods(t *testing.T) {
+	c := rig.Begin(t, "F18 quiet beside floods")
+	c.Faults = floodsCount
 	h := newHost(t)
-	for range 3 {
+	for range floodsCount {
 		pane := h.start("yes", word)
 		h.read(t.Context(), pane, "floods", 0, 0)
 	}
@@ -121,17 +125,18 @@ func TestQuietTerminalsAnswerBesideFloods(t *testing.T) {
 		quiet = append(quiet, s)
 	}
 	var took []time.Duration
-	for round := range 20 {
+	for round := range rig.Size(20, 2000) {
 		for _, s := range quiet {
 			began := time.Now()
 			if err := echo(s, fmt.Sprintf("round %d;", round)); err != nil {
 				t.Fatal(err)
 			}
 			took = append(took, time.Since(began))
+			c.Runs++
 		}
 	}
 	slices.Sort(took)
-	t.Logf("echo beside 3 floods: median %v, p99 %v, longest %v", took[len(took)/2], took[len(took)*99/100], took[len(took)-1])
+	t.Logf("echo beside %d floods: median %v, p99 %v, longest %v", floodsCount, took[len(took)/2], took[len(took)*99/100], took[len(took)-1])
 	if longest := took[len(took)-1]; longest > rig.Patience/3 {
 		t.Errorf("an echo took %v", longest)
 	}

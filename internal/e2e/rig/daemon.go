@@ -8,7 +8,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -101,11 +100,7 @@ func (d *Daemon) Resident() int64 {
 // Descriptors is how many files spawnd has open now.
 func (d *Daemon) Descriptors() int {
 	d.h.T.Helper()
-	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", d.Cmd.Process.Pid))
-	if err != nil {
-		d.h.T.Fatal(err)
-	}
-	return len(entries)
+	return Descriptors(d.h.T, d.Cmd.Process.Pid)
 }
 
 // Log keeps the end of a log for the report of a failure.

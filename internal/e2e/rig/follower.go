@@ -69,6 +69,22 @@ func (f *Follower) Wait() (checked uint64, err error) {
 // Close detaches the viewer.
 func (f *Follower) Close() error { return f.stream.Close() }
 
+// Checked is how many live bytes were compared so far.
+func (f *Follower) Checked() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.checked
+}
+
+// Ended reports whether the connection has ended.
+func (f *Follower) Ended() bool { return len(f.done) > 0 }
+
+// Cut asks for everything and closes the socket with it under way.
+func (f *Follower) Cut() {
+	_ = f.stream.RequestReplay(1 << 30)
+	_ = f.stream.Close()
+}
+
 // Position is that of the next live byte.
 func (f *Follower) Position() uint64 {
 	f.mu.Lock()

@@ -69,3 +69,24 @@ func Resident(t testing.TB, pid int) int64 {
 	}
 	return kib << 10
 }
+
+// Descriptors is how many files a process has open now.
+func Descriptors(t testing.TB, pid int) int {
+	t.Helper()
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}
+
+// State is the letter by which the kernel says what a process does: T is stopped.
+func State(t testing.TB, pid int) byte {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	return rest[0]
+}
