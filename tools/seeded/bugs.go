@@ -113,7 +113,7 @@ var bugs = []bug{
 	{"lock-held-while-reading", "T33", "internal/supervisor/verbs/conn.go", []edit{{
 		"	return ReadLine(c.r, LineBytesMax)", "	c.s.mu.Lock()\n	defer c.s.mu.Unlock()\n	return ReadLine(c.r, LineBytesMax)",
 	}}, verbsTests, "TestDawdlingPeersHoldUpNobody"},
-	{"temp-file-of-a-fixed-name", "T21", "internal/supervisor/topology/store.go", []edit{{
-		"	temp := s.beside(\".new-\" + rand.Text())", "	temp := s.beside(\".new-\" + rand.Text()[:0])",
-	}}, topologyTests, "TestSaveDoesNotWriteThroughALink|TestAFailedSaveLeavesOneWholeTree|TestLoadRemovesWhatACrashLeft"},
+	{"rename-not-synced", "F10", "internal/supervisor/topology/store.go", []edit{{
+		"	if err := s.disk.syncDir(filepath.Dir(s.path)); err != nil {\n		return fmt.Errorf(\"save", "	if err := error(nil); err != nil {\n		return fmt.Errorf(\"save",
+	}}, topologyTests, "TestAFailedSaveLeavesOneWholeTree"},
 }
