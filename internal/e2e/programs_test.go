@@ -194,13 +194,18 @@ func compareOurs(t *testing.T, raw []byte, moments []moment) {
 
 // firstDifference names the first line that differs, or says that something beside the cells does.
 func firstDifference(want, got emulator.State) string {
-	for y := range want.Primary.Lines {
-		if y < len(got.Primary.Lines) && !reflect.DeepEqual(want.Primary.Lines[y], got.Primary.Lines[y]) {
-			return fmt.Sprintf("line %d of the primary screen", y)
+	for _, screen := range []struct {
+		name      string
+		want, got emulator.ScreenState
+	}{{"primary", want.Primary, got.Primary}, {"alternate", want.Alternate, got.Alternate}} {
+		for y := range screen.want.Lines {
+			if y < len(screen.got.Lines) && !reflect.DeepEqual(screen.want.Lines[y], screen.got.Lines[y]) {
+				return fmt.Sprintf("line %d of the %s screen: %+v\nand %+v", y, screen.name, screen.want.Lines[y], screen.got.Lines[y])
+			}
 		}
 	}
 	want.Primary.Lines, got.Primary.Lines, want.Alternate.Lines, got.Alternate.Lines = nil, nil, nil, nil
-	return fmt.Sprintf("beside the primary screen's lines: %+v\nand %+v", want, got)
+	return fmt.Sprintf("beside the screens' lines: %+v\nand %+v", want, got)
 }
 
 // compareOracle paints both into xterm.js as the page has it.
