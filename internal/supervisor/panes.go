@@ -155,12 +155,15 @@ func (ps *panes) drive(id string, worker endpoint.SessionID, h *fleet.Handle) {
 	if at, ok := ps.mu.tree.Pane(id); ok {
 		p.mu.facts.Title = at.Title
 	}
+	ps.mu.Unlock()
+	hub := p.connect(h) // before anybody can ask for the pane: it must not say that it has ended
+	ps.mu.Lock()
 	ps.mu.byID[id] = p
 	ps.running.Add(1)
 	ps.mu.Unlock()
 	go func() {
 		defer ps.running.Done()
-		p.run(ps.ctx, h)
+		p.run(ps.ctx, hub)
 	}()
 	ps.tell(id)
 }

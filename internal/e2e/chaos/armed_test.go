@@ -49,6 +49,13 @@ func (a *armed) orders(p failpoint.Point) []string {
 	return []string{"SPAWN_FAILPOINT=" + string(p), "SPAWN_FAILPOINT_LOG=" + a.passages}
 }
 
+// within makes a subtest the one that fails by what the host finds.
+func (a *armed) within(t *testing.T) {
+	was := a.h.T
+	a.h.T = t
+	t.Cleanup(func() { a.h.T = was })
+}
+
 // switchOn makes the file beside the worker that changes the next one, and returns what takes it away.
 func (a *armed) switchOn(name string, words ...string) (off func()) {
 	a.Helper()

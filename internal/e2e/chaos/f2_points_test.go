@@ -32,6 +32,7 @@ func TestF2SupervisorKilledAtEachPoint(t *testing.T) {
 	for range rig.Size(1, 20) {
 		for _, point := range spawndPoints(t) {
 			t.Run(string(point), func(t *testing.T) {
+				a.within(t)
 				a.wreck(folder)
 				a.live(t, point)
 				passed := a.passed()

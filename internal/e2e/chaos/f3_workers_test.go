@@ -31,6 +31,7 @@ func TestF3WorkerKilledAtEachPoint(t *testing.T) {
 	for range rig.Size(1, 20) {
 		for _, point := range slices.Sorted(maps.Values(declared(t)["worker.go"])) {
 			t.Run(string(point), func(t *testing.T) {
+				a.within(t)
 				ordered := point == failpoint.Ordered || point == failpoint.EndStepped
 				pane := a.liveAndDie(t, point, ordered)
 				c.Faults++
