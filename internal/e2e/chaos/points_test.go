@@ -5,6 +5,7 @@
 package chaos
 
 import (
+	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -17,6 +18,7 @@ import (
 	"strings"
 	"testing"
 
+	"spawn/internal/e2e/rig"
 	"spawn/internal/sessiond/failpoint"
 )
 
@@ -44,6 +46,19 @@ func TestPointsAreListedAndUsed(t *testing.T) {
 	for name := range values["worker.go"] {
 		if !worker[name] {
 			t.Errorf("nothing passes %s", name)
+		}
+	}
+}
+
+// An ordinary spawnd has no such points: neither the names nor what obeys them are in the binary.
+func TestOrdinarySpawndHasNoPoints(t *testing.T) {
+	binary, err := os.ReadFile(filepath.Join(rig.Build(t), "spawnd"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"SPAWN_FAILPOINT", string(failpoint.StartTorn), string(failpoint.AdoptGreeted)} {
+		if bytes.Contains(binary, []byte(text)) {
+			t.Errorf("%q is in spawnd", text)
 		}
 	}
 }
