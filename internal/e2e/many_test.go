@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build linux
+
 package e2e
 
 import (
@@ -11,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"spawn/internal/e2e/rig"
 	"spawn/internal/supervisor/verbs"
 )
 
@@ -42,61 +45,62 @@ func atOnce(n, some int, f func(i int)) {
 // Many terminals are started, listed, adopted and closed like one, with a bounded number of goroutines for each, and
 // nothing of them is left. (How long that takes for a thousand is measured by tools/bench.)
 func TestManyTerminals(t *testing.T) {
-	h := newHost(t)
-	h.env = append(h.env, "GOTRACEBACK=all")
-	d := h.serve()
+	h := rig.NewHost(t)
+	h.Env = append(h.Env, "GOTRACEBACK=all")
+	d := h.Serve()
 	started := make([]verbs.Pane, manyPanes)
 	atOnce(manyPanes, startsAtOnce, func(i int) {
 		var r verbs.PaneResult
-		if err := h.socket().Call(t.Context(), verbs.PaneNew, verbs.PaneNewParams{Argv: []string{"/bin/sh"}}, &r); err != nil {
+		if err := h.Socket().Call(t.Context(), verbs.PaneNew, verbs.PaneNewParams{Argv: []string{"/bin/sh"}}, &r); err != nil {
 			t.Error(err)
 		}
 		started[i] = r.Pane
 	})
-	before := h.panes()
-	h.wantAllRunning(before, started)
-	if threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", d.cmd.Process.Pid)); err != nil || len(threads) > threadsMax {
+	before := h.Panes()
+	wantAllRunning(t, before, started)
+	if threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", d.Cmd.Process.Pid)); err != nil || len(threads) > threadsMax {
 		t.Errorf("spawnd has %d threads, want at most %d: %v", len(threads), threadsMax, err)
 	}
 
-	d.dump(t)
-	d = h.serve() // adopts
-	assertSamePanes(t, before, h.panes())
-	h.wantAllRunning(h.panes(), started)
-	d.dump(t)
+	dump(t, d)
+	d = h.Serve() // adopts
+	rig.SamePanes(t, before, h.Panes())
+	wantAllRunning(t, h.Panes(), started)
+	dump(t, d)
 
-	d = h.serve()
+	d = h.Serve()
 	atOnce(manyPanes, manyPanes, func(i int) { // a shell ignores TERM, so each takes two seconds
-		if err := h.socket().Call(t.Context(), verbs.PaneClose, verbs.PaneCloseParams{Pane: started[i].ID}, &verbs.Empty{}); err != nil {
+		if err := h.Socket().Call(t.Context(), verbs.PaneClose, verbs.PaneCloseParams{Pane: started[i].ID}, &verbs.Empty{}); err != nil {
 			t.Error(err)
 		}
 	})
-	if rest := h.panes(); len(rest) > 0 {
+	if rest := h.Panes(); len(rest) > 0 {
 		t.Errorf("%d terminals are listed after all were closed", len(rest))
 	}
-	d.stop()
-	h.awaitNothingLeft()
+	d.Stop()
+	h.AwaitNothingLeft()
 }
 
-func (h *host) wantAllRunning(listed, started []verbs.Pane) {
-	h.t.Helper()
+func wantAllRunning(t *testing.T, listed, started []verbs.Pane) {
+	t.Helper()
 	if len(listed) != len(started) {
-		h.t.Fatalf("%d terminals are listed, %d were started", len(listed), len(started))
+		t.Fatalf("%d terminals are listed, %d were started", len(listed), len(started))
 	}
 	for _, s := range started {
 		at := slices.IndexFunc(listed, func(p verbs.Pane) bool { return p.ID == s.ID && p.SessionID == s.SessionID })
 		if at < 0 || listed[at].State != verbs.PaneRunning {
-			h.t.Fatalf("terminal %s is not listed as running", s.ID)
+			t.Fatalf("terminal %s is not listed as running", s.ID)
 		}
 	}
 }
 
 // dump crashes spawnd in the way that makes it print its goroutines, and counts them.
-func (d *daemon) dump(t *testing.T) {
+func dump(t *testing.T, d *rig.Daemon) {
 	t.Helper()
-	_ = d.cmd.Process.Signal(syscall.SIGQUIT)
-	<-d.done
-	n := strings.Count(d.log.String(), "\ngoroutine ")
+	t.Helper()
+	_ = d.Cmd.Process.Signal(syscall.SIGQUIT)
+	_ = d.Wait()
+	n := strings.Count(d.Log.String(), "\ngoroutine ")
 	t.Logf("%d goroutines for %d terminals", n, manyPanes)
 	if n < manyPanes || n > goroutinesEach*manyPanes+goroutinesOwn {
 		t.Errorf("%d goroutines, want at most %d a terminal and %d", n, goroutinesEach, goroutinesOwn)

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/sessiond/wire"
 	"spawn/internal/supervisor/config"
 	"spawn/internal/supervisor/fanout"
@@ -96,15 +97,19 @@ func (ps *panes) New(ctx context.Context, n NewPane) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
+	failpoint.Pass(failpoint.PanePlaced)
 	h, err := ps.fleet.Launch(ctx, worker, ps.spec(n, place.ID))
 	if err != nil {
 		ps.forget(place.ID)
 		return Row{}, fmt.Errorf("%w: %w", errStart, err)
 	}
+	failpoint.Pass(failpoint.PaneLaunched)
 	ps.drive(place.ID, worker, h)
+	failpoint.Pass(failpoint.PaneDriven)
 	if err := ps.save(); err != nil {
 		ps.log.Error("names and ids of terminals are not saved", "error", err)
 	}
+	failpoint.Pass(failpoint.PaneKept)
 	return ps.Row(place.ID)
 }
 
@@ -165,12 +170,15 @@ func (ps *panes) drive(id string, worker endpoint.SessionID, h *fleet.Handle) {
 	if at, ok := ps.mu.tree.Pane(id); ok {
 		p.mu.facts.Title = at.Title
 	}
+	ps.mu.Unlock()
+	hub := p.connect(h) // before anybody can ask for the pane: it must not say that it has ended
+	ps.mu.Lock()
 	ps.mu.byID[id] = p
 	ps.running.Add(1)
 	ps.mu.Unlock()
 	go func() {
 		defer ps.running.Done()
-		p.run(ps.ctx, h)
+		p.run(ps.ctx, hub)
 	}()
 	ps.tell(id)
 }
@@ -226,10 +234,13 @@ func (ps *panes) Close(ctx context.Context, id string) error {
 			return fmt.Errorf("close %s: %w", id, err)
 		}
 	}
+	failpoint.Pass(failpoint.PaneEnded)
 	ps.forget(id)
+	failpoint.Pass(failpoint.PaneForgot)
 	if err := ps.save(); err != nil {
 		ps.log.Error("names and ids of terminals are not saved", "error", err)
 	}
+	failpoint.Pass(failpoint.PaneClosed)
 	return nil
 }
 

@@ -28,6 +28,7 @@ import (
 	"sync"
 	"time"
 
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/sessiond/wire"
 	"spawn/internal/supervisor/control"
 )
@@ -187,9 +188,11 @@ func (h *Hub) readLoop() error {
 		if err != nil {
 			return nil
 		}
+		failpoint.Pass(failpoint.FrameReceived)
 		if err := h.apply(kind, payload); err != nil {
 			return fmt.Errorf("apply frame %v: %w", kind, err)
 		}
+		failpoint.Pass(failpoint.FrameApplied)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/sessiond/wire"
 	"spawn/internal/supervisor/control"
 )
@@ -68,6 +69,7 @@ func (h *Hub) Attach(sink Sink, o AttachOptions) (*Viewer, error) {
 		sink.Close()
 		return nil, fmt.Errorf("attach viewer: %w", err)
 	}
+	failpoint.Pass(failpoint.ViewerAttached)
 	go v.writeLoop()
 	return v, nil
 }
@@ -184,6 +186,7 @@ func (v *Viewer) Detach() {
 		h.changed()
 	}
 	h.mu.Unlock()
+	failpoint.Pass(failpoint.ViewerDetached)
 	v.closeSink()
 }
 
@@ -199,6 +202,7 @@ func (v *Viewer) writeLoop() {
 			return
 		}
 		err := v.deliver(it)
+		failpoint.Pass(failpoint.FrameGiven)
 		v.queue.release(it)
 		if err != nil {
 			v.Detach()

@@ -7,6 +7,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"spawn/internal/sessiond/failpoint"
 )
 
 // outbound is the one way to a worker: frames leave in the order in which they were queued. Nobody who
@@ -89,7 +91,9 @@ func (o *outbound) queue(frame []byte) error {
 // writeAtOnce writes what the socket takes now, and returns the rest, in the same buffer. An error is left
 // for the writer to meet.
 func (o *outbound) writeAtOnce(frame []byte) (rest []byte) {
+	failpoint.Tear(failpoint.CommandTorn, frame, func(half []byte) { o.conn.Write(half) })
 	n := tryWrite(o.conn, frame)
+	failpoint.Pass(failpoint.CommandWritten)
 	left := copy(frame, frame[n:])
 	clear(frame[left:])
 	return frame[:left]

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/sessiond/failpoint"
 )
 
 // process is a worker that this process forked. It is asked nothing once it has greeted us.
@@ -34,6 +35,7 @@ func (f *Fleet) fork(id endpoint.SessionID) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
+	failpoint.Pass(failpoint.LaunchReserved)
 	report, theirs, err := os.Pipe()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("make pipe: %w", err), reservation.Retire())
@@ -45,6 +47,7 @@ func (f *Fleet) fork(id endpoint.SessionID) (*process, error) {
 	if err := p.cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start worker: %w", err), report.Close(), reservation.Retire())
 	}
+	failpoint.Pass(failpoint.LaunchForked)
 	f.children.started()
 	go p.reapLoop(&f.children, end)
 	if err := reservation.Release(); err != nil { // the child has its copy: Start returns after exec
@@ -52,6 +55,7 @@ func (f *Fleet) fork(id endpoint.SessionID) (*process, error) {
 		defer cancel()
 		return nil, errors.Join(err, report.Close(), p.kill(ctx))
 	}
+	failpoint.Pass(failpoint.LaunchHanded)
 	return p, nil
 }
 
