@@ -211,11 +211,9 @@ func (p *pane) stats() (fanout.Stats, error) {
 // terminate ends the terminal and its worker: TERM, two seconds, KILL. It returns when the pane's run has
 // ended too, so that nothing of it is left.
 func (p *pane) terminate(ctx context.Context) error {
-	p.mu.Lock()
-	h := p.mu.handle
-	p.mu.Unlock()
-	if h == nil {
-		return nil // there is nothing to end
+	h, err := p.connected(ctx)
+	if h == nil || err != nil {
+		return err // or there is nothing to end
 	}
 	if err := h.Terminate(ctx); err != nil {
 		return err
@@ -225,5 +223,27 @@ func (p *pane) terminate(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	}
+}
+
+// connected returns the worker's handle, or nil when the pane's run has ended. Between the two, a worker
+// whose connection broke is sought, and may come back.
+func (p *pane) connected(ctx context.Context) (*fleet.Handle, error) {
+	look := time.NewTicker(regainPause)
+	defer look.Stop()
+	for {
+		p.mu.Lock()
+		h := p.mu.handle
+		p.mu.Unlock()
+		if h != nil {
+			return h, nil
+		}
+		select {
+		case <-p.done:
+			return nil, nil
+		case <-look.C:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
 	}
 }

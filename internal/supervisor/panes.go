@@ -13,7 +13,6 @@ import (
 	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/sessiond/wire"
-	"spawn/internal/supervisor/config"
 	"spawn/internal/supervisor/fanout"
 	"spawn/internal/supervisor/fleet"
 	"spawn/internal/supervisor/loginenv"
@@ -56,19 +55,20 @@ type Row struct {
 
 // panes is every terminal that spawnd knows, and the tree that arranges them.
 type panes struct {
-	fleet    *fleet.Fleet
-	store    *topology.Store
-	account  loginenv.Account
-	environ  []string // spawnd's own, from which a shell's is made
-	version  string
-	settings func() config.Config // what is in force
-	board    *page.Board          // what pages see of all this
-	log      *slog.Logger
+	fleet   *fleet.Fleet
+	store   *topology.Store
+	account loginenv.Account
+	environ []string // spawnd's own, from which a shell's is made
+	version string
+	inForce inForce
+	board   *page.Board // what pages see of all this
+	log     *slog.Logger
 
-	ctx     context.Context // of every pane's run; ends with close
-	cancel  context.CancelFunc
-	running sync.WaitGroup // panes and launches
-	dirty   chan struct{}  // 1 slot: the tree must be saved
+	ctx      context.Context // of every pane's run; ends with close
+	cancel   context.CancelFunc
+	running  sync.WaitGroup // panes and launches
+	starting sync.WaitGroup // launches alone
+	dirty    chan struct{}  // 1 slot: the tree must be saved
 
 	mu struct {
 		sync.Mutex
@@ -91,7 +91,7 @@ func (ps *panes) New(ctx context.Context, n NewPane) (Row, error) {
 	if err := ps.begin(); err != nil {
 		return Row{}, err
 	}
-	defer ps.running.Done()
+	defer ps.began()
 	worker := endpoint.NewSessionID()
 	place, err := ps.place(worker, n.Name)
 	if err != nil {
@@ -121,7 +121,14 @@ func (ps *panes) begin() error {
 		return ErrClosing
 	}
 	ps.running.Add(1)
+	ps.starting.Add(1)
 	return nil
+}
+
+// began ends what begin began.
+func (ps *panes) began() {
+	ps.starting.Done()
+	ps.running.Done()
 }
 
 func (ps *panes) place(worker endpoint.SessionID, name string) (topology.Pane, error) {
@@ -139,23 +146,23 @@ func (ps *panes) spec(n NewPane, id string) fleet.Spec {
 		Argv: n.Argv, Cwd: n.Cwd, Cols: n.Cols, Rows: n.Rows,
 		Env: loginenv.Environ(ps.environ, ps.account, loginenv.Place{Pane: id, Version: ps.version}),
 	}
-	now := ps.settings()
 	if len(s.Argv) == 0 {
-		s.Argv = now.Shell.Command
+		s.Argv = ps.inForce.shellCommand()
 	}
 	if len(s.Argv) == 0 {
 		s.Argv = ps.account.Argv()
 	}
 	s.Cwd = cmp.Or(s.Cwd, ps.account.Home)
-	s.Cols, s.Rows = cmp.Or(s.Cols, uint16(now.Terminal.Cols)), cmp.Or(s.Rows, uint16(now.Terminal.Rows))
-	s.Limits = terminalLimits(now.Terminal)
+	cols, rows := ps.inForce.terminalSize()
+	s.Cols, s.Rows = cmp.Or(s.Cols, cols), cmp.Or(s.Rows, rows)
+	s.Limits = ps.inForce.terminalLimits()
 	return s
 }
 
 // drive gives the pane its run. The caller has made the pane's place in the tree.
 func (ps *panes) drive(id string, worker endpoint.SessionID, h *fleet.Handle) {
 	p := &pane{
-		id: id, worker: worker, fleet: ps.fleet, log: ps.log, viewersMax: func() int { return int(ps.settings().Viewers.Max) },
+		id: id, worker: worker, fleet: ps.fleet, log: ps.log, viewersMax: ps.inForce.viewersMax,
 		changed: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	hello := h.Hello()

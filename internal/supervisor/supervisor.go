@@ -20,6 +20,7 @@ import (
 	"net/netip"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"spawn/internal/sessiond/endpoint"
@@ -59,6 +60,7 @@ type Supervisor struct {
 	o        Options
 	closers  []io.Closer // in the order of opening; closed in reverse
 	settings *config.Live
+	inForce  inForce // what of them counts now
 	panes    *panes
 	pages    *pages
 	server   *signaling.Server
@@ -66,17 +68,23 @@ type Supervisor struct {
 	door     *access.Door
 	started  time.Time
 
-	account  loginenv.Account
-	folders  config.Folders
-	folder   *endpoint.Folder // of the workers
-	scoper   fleet.Scoper
-	page     netip.AddrPort // where the page is served
-	examined sync.Mutex     // one look of the doctor at a time
+	account   loginenv.Account
+	folders   config.Folders
+	folder    *endpoint.Folder // of the workers
+	scoper    fleet.Scoper
+	page      netip.AddrPort // where the page is served
+	examining chan struct{}  // 1 slot: one look of the doctor at a time
+
+	stop  context.CancelFunc     // ends Serve
+	asked atomic.Pointer[string] // what server.shutdown wants of the terminals; nil when nobody asked
+	// lastWord is called when the terminals end with spawnd: what ran has ended and is reaped, whole tells
+	// whether all of it, and the tree still has every pane with its end. nil without recovery.
+	lastWord func(ctx context.Context, whole bool) error
 }
 
 // Open takes the locks, adopts what lives, and opens all ways in. On error nothing stays open.
 func Open(ctx context.Context, o Options) (*Supervisor, error) {
-	s := &Supervisor{o: o, started: time.Now()}
+	s := &Supervisor{o: o, started: time.Now(), examining: make(chan struct{}, 1)}
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(err, s.closeRooms())
 	}
@@ -84,11 +92,7 @@ func Open(ctx context.Context, o Options) (*Supervisor, error) {
 }
 
 func (s *Supervisor) open(ctx context.Context) error {
-	account, err := loginenv.Current(s.o.Getenv)
-	if err != nil {
-		return err
-	}
-	folders, err := config.Resolve(s.o.Getenv, account.Home)
+	account, folders, err := whereabouts(s.o)
 	if err != nil {
 		return err
 	}
@@ -110,6 +114,16 @@ func (s *Supervisor) open(ctx context.Context) error {
 		return err
 	}
 	return s.openPages(folders)
+}
+
+// whereabouts are the user and the folders that the environment names.
+func whereabouts(o Options) (loginenv.Account, config.Folders, error) {
+	account, err := loginenv.Current(o.Getenv)
+	if err != nil {
+		return account, config.Folders{}, err
+	}
+	folders, err := config.Resolve(o.Getenv, account.Home)
+	return account, folders, err
 }
 
 func (s *Supervisor) lock(path string) error {
@@ -144,7 +158,7 @@ func (s *Supervisor) openPanes(ctx context.Context, folders config.Folders, acco
 	s.panes = &panes{
 		fleet:   fleet.New(fleet.Options{Folder: folder, WorkerPath: s.o.WorkerPath, Scoper: s.scoper, Log: s.o.Log}),
 		store:   topology.NewStore(folders.Topology()),
-		account: account, environ: s.o.Environ, version: s.o.Version, settings: s.settings.Effective, log: s.o.Log,
+		account: account, environ: s.o.Environ, version: s.o.Version, inForce: s.inForce, log: s.o.Log,
 		board: page.NewBoard(), dirty: make(chan struct{}, 1),
 	}
 	if err := openPanes(ctx, s.panes); err != nil {
@@ -172,7 +186,7 @@ func (s *Supervisor) openPages(folders config.Folders) error {
 	}
 	s.door = door
 	s.closers = append(s.closers, door)
-	ln, err := signaling.Listen(s.settings.Effective().Serve.Listen)
+	ln, err := signaling.Listen(s.inForce.listen())
 	if err != nil {
 		return err
 	}
@@ -180,7 +194,7 @@ func (s *Supervisor) openPages(folders config.Folders) error {
 	at := ln.Addr().(*net.TCPAddr).AddrPort()
 	s.page = at
 	// The channels are on the same loopback address as the page, on a port of their own.
-	peers, err := rtc.Listen(netip.AddrPortFrom(at.Addr(), uint16(s.settings.Effective().Serve.PeerPort)), s.o.Log)
+	peers, err := rtc.Listen(s.inForce.peers(at.Addr()), s.o.Log)
 	if err != nil {
 		return errors.Join(err, ln.Close())
 	}
@@ -207,7 +221,7 @@ func (s *Supervisor) PairURL() (string, error) { return pair(s.door, s.server) }
 func (s *Supervisor) Serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s.pages.ctx = ctx
+	s.pages.ctx, s.stop = ctx, cancel
 	var errs [2]error
 	var ways sync.WaitGroup
 	ways.Go(func() { errs[0] = s.server.Serve(ctx); cancel() })

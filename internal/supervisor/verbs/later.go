@@ -15,9 +15,8 @@ import (
 //	control                     Steering
 //	shares, grants, devices     Sharing
 //	events                      Happenings
-//	config, doctor              Settings
-//	recovery, shutdown          Checkpoints
-var later = slices.Concat(sessionVerbs, windowVerbs, placeVerbs, textVerbs, steerVerbs, shareVerbs, eventVerbs, settingVerbs, recoveryVerbs)
+//	recovery                    Checkpoints
+var later = slices.Concat(sessionVerbs, windowVerbs, placeVerbs, textVerbs, steerVerbs, shareVerbs, eventVerbs, recoveryVerbs)
 
 // via does a verb by one method of what the server is.
 func via[S any, P params, R any](do func(S, context.Context, P) (R, error)) func(context.Context, *ask, P) (R, error) {
