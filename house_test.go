@@ -61,7 +61,8 @@ var floor = map[string][]string{
 	"internal/supervisor/verbs/shape": {"internal/strictjson"},
 	"internal/supervisor/verbs/keys":  {},
 	"internal/supervisor/texts": {
-		"internal/strictjson", "internal/sessiond/wire", "internal/supervisor/fanout", "internal/supervisor/turns", "internal/supervisor/verbs", "internal/supervisor/verbs/keys",
+		"internal/strictjson", "internal/sessiond/wire", "internal/sessiond/emulator", "internal/supervisor/fanout", "internal/supervisor/turns",
+		"internal/supervisor/verbs", "internal/supervisor/verbs/keys",
 	},
 	"internal/supervisor/verbs/dial":  {"internal/supervisor/verbs", "internal/sessiond/wire"},
 	"internal/supervisor/localattach": {"internal/sessiond/wire", "internal/supervisor/verbs"},

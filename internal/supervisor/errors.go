@@ -3,6 +3,7 @@
 package supervisor
 
 import (
+	"context"
 	"errors"
 
 	"spawn/internal/supervisor/control"
@@ -31,6 +32,12 @@ var codes = []struct {
 	{fleet.ErrUnresponsive, verbs.CodeTimeout},
 	{fleet.ErrBusy, verbs.CodeTimeout},
 	{errStart, verbs.CodeStart},
+	{fanout.ErrNoCapture, verbs.CodeOldWorker},
+	{fanout.ErrCaptures, verbs.CodeBusy},
+	{fanout.ErrFollowers, verbs.CodeBusy},
+	{fanout.ErrTyping, verbs.CodeBusy},
+	{fanout.ErrUnanswered, verbs.CodeTimeout},
+	{context.Canceled, verbs.CodeNoDaemon}, // spawnd is on its way out, or nobody waits for the answer
 	{control.ErrNotController, verbs.CodeNotController},
 	{control.ErrReadOnly, verbs.CodeReadOnly},
 	{control.ErrRequested, verbs.CodeRequested},

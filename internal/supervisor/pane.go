@@ -179,11 +179,16 @@ func (p *pane) factsLocked() Facts {
 	return f
 }
 
+// connected returns the hub of the worker that is connected, or nil.
+func (p *pane) connected() *fanout.Hub {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.mu.hub
+}
+
 // attach adds a viewer, while a worker is connected.
 func (p *pane) attach(sink fanout.Sink, o fanout.AttachOptions) (*fanout.Viewer, error) {
-	p.mu.Lock()
-	hub := p.mu.hub
-	p.mu.Unlock()
+	hub := p.connected()
 	if hub == nil {
 		sink.Close()
 		return nil, ErrEnded
@@ -193,9 +198,7 @@ func (p *pane) attach(sink fanout.Sink, o fanout.AttachOptions) (*fanout.Viewer,
 
 // stats tells how the viewers stand, while a worker is connected.
 func (p *pane) stats() (fanout.Stats, error) {
-	p.mu.Lock()
-	hub := p.mu.hub
-	p.mu.Unlock()
+	hub := p.connected()
 	if hub == nil {
 		return fanout.Stats{}, ErrEnded
 	}

@@ -17,6 +17,7 @@ import (
 	"spawn/internal/supervisor/fleet"
 	"spawn/internal/supervisor/loginenv"
 	"spawn/internal/supervisor/page"
+	"spawn/internal/supervisor/shellmarks"
 	"spawn/internal/supervisor/topology"
 )
 
@@ -61,7 +62,8 @@ type panes struct {
 	environ  []string // spawnd's own, from which a shell's is made
 	version  string
 	settings func() config.Config // what is in force
-	board    *page.Board          // what pages see of all this
+	marks    shellmarks.Scripts
+	board    *page.Board // what pages see of all this
 	log      *slog.Logger
 
 	ctx     context.Context // of every pane's run; ends with close
@@ -138,6 +140,9 @@ func (ps *panes) spec(n NewPane, id string) fleet.Spec {
 	}
 	if len(s.Argv) == 0 {
 		s.Argv = ps.account.Argv()
+		if now.Shell.Integration {
+			s.Argv, s.Env = ps.marks.Dress(s.Argv, s.Env)
+		}
 	}
 	s.Cwd = cmp.Or(s.Cwd, ps.account.Home)
 	s.Cols, s.Rows = cmp.Or(s.Cols, uint16(now.Terminal.Cols)), cmp.Or(s.Rows, uint16(now.Terminal.Rows))

@@ -29,7 +29,9 @@ import (
 	"spawn/internal/supervisor/loginenv"
 	"spawn/internal/supervisor/page"
 	"spawn/internal/supervisor/rtc"
+	"spawn/internal/supervisor/shellmarks"
 	"spawn/internal/supervisor/signaling"
+	"spawn/internal/supervisor/texts"
 	"spawn/internal/supervisor/topology"
 	"spawn/internal/supervisor/verbs"
 )
@@ -71,6 +73,7 @@ type Supervisor struct {
 	scoper   fleet.Scoper
 	page     netip.AddrPort // where the page is served
 	examined sync.Mutex     // one look of the doctor at a time
+	runs     texts.Runs
 }
 
 // Open takes the locks, adopts what lives, and opens all ways in. On error nothing stays open.
@@ -135,7 +138,12 @@ func (s *Supervisor) openPanes(ctx context.Context, folders config.Folders, acco
 	if s.scoper, err = fleet.DetectScoper(ctx); err != nil {
 		s.o.Log.Info("workers get no scope of their own", "because", err)
 	}
+	marks, err := shellmarks.Install(folders.ShellScripts())
+	if err != nil {
+		return err
+	}
 	s.panes = &panes{
+		marks:   marks,
 		fleet:   fleet.New(fleet.Options{Folder: folder, WorkerPath: s.o.WorkerPath, Scoper: s.scoper, Log: s.o.Log}),
 		store:   topology.NewStore(folders.Topology()),
 		account: account, environ: s.o.Environ, version: s.o.Version, settings: s.settings.Effective, log: s.o.Log,

@@ -21,6 +21,7 @@ import (
 
 // fakeServer is a spawnd with one pane, p1.
 type fakeServer struct {
+	fakeTexts
 	mu      sync.Mutex
 	started []PaneNewParams
 	named   string

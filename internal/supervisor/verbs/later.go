@@ -11,13 +11,12 @@ import (
 // its slice to table.
 //
 //	sessions, windows, places   Arrangement
-//	text                        Texts
 //	control                     Steering
 //	shares, grants, devices     Sharing
 //	events                      Happenings
 //	config, doctor              Settings
 //	recovery, shutdown          Checkpoints
-var later = slices.Concat(sessionVerbs, windowVerbs, placeVerbs, textVerbs, steerVerbs, shareVerbs, eventVerbs, settingVerbs, recoveryVerbs)
+var later = slices.Concat(sessionVerbs, windowVerbs, placeVerbs, steerVerbs, shareVerbs, eventVerbs, settingVerbs, recoveryVerbs)
 
 // via does a verb by one method of what the server is.
 func via[S any, P params, R any](do func(S, context.Context, P) (R, error)) func(context.Context, *ask, P) (R, error) {
