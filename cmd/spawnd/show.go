@@ -20,9 +20,12 @@ import (
 
 // shows are the results that people have a better form for than a list of members.
 var shows = map[string]func(io.Writer, any) error{
-	verbs.PaneList: func(out io.Writer, r any) error { return printPanes(out, r.(*verbs.PaneListResult).Panes) },
-	verbs.PaneNew:  func(out io.Writer, r any) error { return printLine(out, r.(*verbs.PaneResult).Pane.ID) },
-	verbs.PairNew:  func(out io.Writer, r any) error { return printLine(out, r.(*verbs.PairNewResult).URL) },
+	verbs.PaneList:    func(out io.Writer, r any) error { return printPanes(out, r.(*verbs.PaneListResult).Panes) },
+	verbs.PaneNew:     func(out io.Writer, r any) error { return printLine(out, r.(*verbs.PaneResult).Pane.ID) },
+	verbs.PaneRun:     func(out io.Writer, r any) error { return printRun(out, r.(*verbs.PaneRunResult)) },
+	verbs.PaneCapture: func(out io.Writer, r any) error { return printCapture(out, r.(*verbs.PaneCaptureResult)) },
+	verbs.PaneExport:  func(out io.Writer, r any) error { return printDocument(out, r.(*verbs.PaneExportResult)) },
+	verbs.PairNew:     func(out io.Writer, r any) error { return printLine(out, r.(*verbs.PairNewResult).URL) },
 }
 
 // show writes a result for people. Every text in it is escaped: a program may have chosen it.

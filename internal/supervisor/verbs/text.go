@@ -168,7 +168,7 @@ func (p PaneSendParams) check() *Error {
 }
 
 func (p PaneCaptureParams) check() *Error {
-	if p.Last != 0 && p.Last < p.First {
+	if p.First != 0 && p.Last != 0 && p.Last < p.First {
 		return Errorf(CodeInvalidParams, "last is not before first").With("param", "last")
 	}
 	return nil
