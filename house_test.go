@@ -53,13 +53,17 @@ var floor = map[string][]string{
 	"internal/supervisor/events":      {},
 	"internal/supervisor/recovery":    {"internal/strictjson", "internal/sessiond/vfs", "internal/sessiond/emulator"},
 	"internal/supervisor/fleet":       {"internal/sessiond/wire", "internal/sessiond/endpoint", "internal/sessiond/lifecycle", "internal/sessiond/failpoint"},
-	"internal/supervisor/fanout":      {"internal/sessiond/wire", "internal/sessiond/failpoint", "internal/supervisor/control"},
+	"internal/supervisor/fanout":      {"internal/sessiond/wire", "internal/sessiond/failpoint", "internal/supervisor/control", "internal/supervisor/turns"},
 	"internal/supervisor/rtc":         {},
 	"internal/supervisor/signaling":   {"internal/strictjson", "internal/supervisor/access", "internal/supervisor/loopback"},
 	"internal/supervisor/page":        {"internal/strictjson", "internal/supervisor/fanout", "internal/sessiond/wire", "internal/supervisor/control"},
 	"internal/supervisor/verbs":       {"internal/strictjson", "internal/sessiond/wire", "internal/sessiond/failpoint", "internal/supervisor/fanout", "internal/supervisor/control"},
 	"internal/supervisor/verbs/shape": {"internal/strictjson"},
 	"internal/supervisor/verbs/keys":  {},
+	"internal/supervisor/texts": {
+		"internal/strictjson", "internal/sessiond/wire", "internal/sessiond/emulator", "internal/supervisor/fanout", "internal/supervisor/turns",
+		"internal/supervisor/verbs", "internal/supervisor/verbs/keys",
+	},
 	"internal/supervisor/verbs/dial":  {"internal/supervisor/verbs", "internal/sessiond/wire"},
 	"internal/supervisor/localattach": {"internal/sessiond/wire", "internal/supervisor/verbs"},
 	"internal/supervisor/doctor": {

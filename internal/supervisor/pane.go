@@ -185,11 +185,16 @@ func (p *pane) factsLocked() Facts {
 	return f
 }
 
+// live returns the hub of the worker that is connected, or nil.
+func (p *pane) live() *fanout.Hub {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.mu.hub
+}
+
 // attach adds a viewer, while a worker is connected.
 func (p *pane) attach(sink fanout.Sink, o fanout.AttachOptions) (*fanout.Viewer, error) {
-	p.mu.Lock()
-	hub := p.mu.hub
-	p.mu.Unlock()
+	hub := p.live()
 	if hub == nil {
 		sink.Close()
 		return nil, ErrEnded
@@ -199,9 +204,7 @@ func (p *pane) attach(sink fanout.Sink, o fanout.AttachOptions) (*fanout.Viewer,
 
 // stats tells how the viewers stand, while a worker is connected.
 func (p *pane) stats() (fanout.Stats, error) {
-	p.mu.Lock()
-	hub := p.mu.hub
-	p.mu.Unlock()
+	hub := p.live()
 	if hub == nil {
 		return fanout.Stats{}, ErrEnded
 	}

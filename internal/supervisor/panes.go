@@ -17,6 +17,7 @@ import (
 	"spawn/internal/supervisor/fleet"
 	"spawn/internal/supervisor/loginenv"
 	"spawn/internal/supervisor/page"
+	"spawn/internal/supervisor/shellmarks"
 	"spawn/internal/supervisor/topology"
 )
 
@@ -61,6 +62,7 @@ type panes struct {
 	environ []string // spawnd's own, from which a shell's is made
 	version string
 	inForce inForce
+	marks   shellmarks.Scripts
 	board   *page.Board // what pages see of all this
 	log     *slog.Logger
 
@@ -151,6 +153,9 @@ func (ps *panes) spec(n NewPane, id string) fleet.Spec {
 	}
 	if len(s.Argv) == 0 {
 		s.Argv = ps.account.Argv()
+		if ps.inForce.shellIntegration() {
+			s.Argv, s.Env = ps.marks.Dress(s.Argv, s.Env)
+		}
 	}
 	s.Cwd = cmp.Or(s.Cwd, ps.account.Home)
 	cols, rows := ps.inForce.terminalSize()

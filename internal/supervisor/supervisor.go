@@ -31,7 +31,9 @@ import (
 	"spawn/internal/supervisor/loginenv"
 	"spawn/internal/supervisor/page"
 	"spawn/internal/supervisor/rtc"
+	"spawn/internal/supervisor/shellmarks"
 	"spawn/internal/supervisor/signaling"
+	"spawn/internal/supervisor/texts"
 	"spawn/internal/supervisor/topology"
 	"spawn/internal/supervisor/verbs"
 )
@@ -74,6 +76,8 @@ type Supervisor struct {
 	scoper    fleet.Scoper
 	page      netip.AddrPort // where the page is served
 	examining chan struct{}  // 1 slot: one look of the doctor at a time
+
+	runs texts.Runs
 
 	stop  context.CancelFunc     // ends Serve
 	asked atomic.Pointer[string] // what server.shutdown wants of the terminals; nil when nobody asked
@@ -151,11 +155,16 @@ func (s *Supervisor) openPanes(ctx context.Context, folders config.Folders, acco
 	s.folder = folder
 	if s.scoper, err = fleet.DetectScoper(ctx); err != nil {
 		s.o.Log.Info("workers get no scope of their own", "because", err)
-		if terminalLimits(s.settings.Effective().Terminal) != (fleet.Limits{}) {
+		if s.inForce.terminalLimits() != (fleet.Limits{}) {
 			s.o.Log.Warn("limits of a terminal do not hold: they need a scope")
 		}
 	}
+	marks, err := shellmarks.Install(folders.ShellScripts())
+	if err != nil {
+		return err
+	}
 	s.panes = &panes{
+		marks:   marks,
 		fleet:   fleet.New(fleet.Options{Folder: folder, WorkerPath: s.o.WorkerPath, Scoper: s.scoper, Log: s.o.Log}),
 		store:   topology.NewStore(folders.Topology()),
 		account: account, environ: s.o.Environ, version: s.o.Version, inForce: s.inForce, log: s.o.Log,

@@ -122,6 +122,10 @@ type Hub struct {
 		counts  counts
 		ended   bool
 		scratch []*Viewer // reused by targets
+
+		followers []*Follower
+		typing    int // calls of Type that wait
+		prompt    Prompt
 	}
 }
 
@@ -204,6 +208,7 @@ func (h *Hub) end(abandoned bool) Ending {
 	h.mu.output.wipe()
 	h.mu.history.wipe()
 	exit := h.mu.facts.Exit
+	h.rouseLocked()
 	viewers := slices.Clone(h.mu.viewers)
 	for _, v := range viewers {
 		switch {
@@ -230,6 +235,7 @@ func (h *Hub) end(abandoned bool) Ending {
 func (h *Hub) abandon() {
 	h.mu.Lock()
 	h.mu.ended = true
+	h.rouseLocked()
 	viewers := slices.Clone(h.mu.viewers)
 	h.mu.Unlock()
 	for _, v := range viewers {

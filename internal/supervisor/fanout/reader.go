@@ -40,6 +40,9 @@ func (h *Hub) apply(kind wire.Kind, payload []byte) error {
 func (h *Hub) outputLocked(p []byte) {
 	h.mu.stream.position += uint64(len(p))
 	h.spreadLocked(&h.output, &h.mu.output, p, item{lot: lotOutput}, func(v *Viewer) bool { return v.phase == live })
+	for _, f := range h.mu.followers {
+		f.hearLocked(p)
+	}
 }
 
 // spreadLocked copies p into l once, queues it for the viewers that it concerns, and keeps it in r. What does
@@ -240,6 +243,7 @@ func (h *Hub) exitLocked(payload []byte) error {
 		return err
 	}
 	h.mu.facts.Exit = &exit
+	h.rouseLocked()
 	for _, v := range h.mu.viewers {
 		if v.phase != seeding { // who is being seeded is told after its snapshot
 			h.tellLocked(v, Exit{exit})
@@ -270,6 +274,8 @@ func (h *Hub) noticeLocked(payload []byte) error {
 		h.factLocked(&h.mu.facts.Cwd, n.Text, noticeCwd, Cwd{n.Text})
 	case wire.NoticeBell:
 		h.notifyLocked(noticeBell, Bell{})
+	case wire.NoticeMark:
+		h.promptLocked(n.Text)
 	case wire.NoticeHistoryLost:
 		h.gapLocked()
 	}
