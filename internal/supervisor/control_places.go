@@ -86,12 +86,12 @@ func spotBeside(pane, axis string, before bool, ratio uint16) topology.Spot {
 func floatOf(f verbs.Float) topology.Float {
 	return topology.Float{Preset: f.Preset, Title: f.Title, Geometry: topology.Geometry{
 		Width: topology.Extent(f.Width), Height: topology.Extent(f.Height), Anchor: topology.Anchor(f.Anchor),
-		X: given(f.X), Y: given(f.Y), MinCols: int(f.MinCols), MinRows: int(f.MinRows), Border: topology.Border(f.Border),
+		X: cells(f.X), Y: cells(f.Y), MinCols: int(f.MinCols), MinRows: int(f.MinRows), Border: topology.Border(f.Border),
 	}}
 }
 
-// given is nil for a number that was left out.
-func given(n int) *int {
+// cells is nil for a number that was left out.
+func cells(n int) *int {
 	if n == 0 {
 		return nil
 	}

@@ -75,9 +75,11 @@ type panes struct {
 		sync.Mutex
 		tree    topology.Tree
 		byID    map[string]*pane // all panes of the tree whose worker was ever connected
+		asked   uint64           // how often the tree was to be saved
 		closing bool
 	}
 	saving  sync.Mutex // orders writes of the tree; taken before mu
+	written uint64     // of asked, those whose change is on disk; guarded by saving
 	telling sync.Mutex // orders what pages are told; taken before mu
 
 	refused []*fleet.Refusal // workers that were left alone at start
@@ -136,12 +138,15 @@ func (ps *panes) drive(id string, worker endpoint.SessionID, h *fleet.Handle) *p
 	if at, ok := ps.mu.tree.Pane(id); ok {
 		p.mu.facts.Title = at.Title
 	}
+	ps.mu.Unlock()
+	hub := p.connect(h) // before anybody can ask for the pane: it must not say that it has ended
+	ps.mu.Lock()
 	ps.mu.byID[id] = p
 	ps.running.Add(1)
 	ps.mu.Unlock()
 	go func() {
 		defer ps.running.Done()
-		p.run(ps.ctx, h)
+		p.run(ps.ctx, hub)
 	}()
 	ps.tell(id)
 	return p
@@ -150,17 +155,10 @@ func (ps *panes) drive(id string, worker endpoint.SessionID, h *fleet.Handle) *p
 // noted keeps in the tree what must outlive spawnd of a pane's new facts, and tells the watchers.
 func (ps *panes) noted(id string, f Facts) {
 	ps.mu.Lock()
-	tree, err := ps.mu.tree.SetTitle(id, f.Title)
-	switch {
-	case err != nil: // the pane was closed
-	case f.State == StateLost:
-		tree, err = tree.Lost(id)
-	case f.Exit != nil:
-		tree, err = tree.Ended(id, topology.End{ExitCode: f.Exit.ExitCode, Signal: f.Exit.Signal})
-	}
-	changed := err == nil && !tree.Equal(ps.mu.tree)
+	before := ps.mu.tree
+	tree, changed := withFacts(before, id, f)
 	if changed {
-		ps.putLocked(tree)
+		ps.putLocked(before, tree)
 	}
 	ps.mu.Unlock()
 	if changed {
@@ -170,6 +168,27 @@ func (ps *panes) noted(id string, f Facts) {
 		}
 	}
 	ps.tell(id)
+}
+
+// withFacts returns the tree with what it keeps of a pane's facts, and whether that is new. Most news are of
+// something else, and then the tree, which may be large, is neither copied nor compared.
+func withFacts(t topology.Tree, id string, f Facts) (topology.Tree, bool) {
+	over := f.State == StateLost || f.Exit != nil
+	if at, known := t.Pane(id); !known || at.Title == f.Title && !over {
+		return t, false // unknown: the pane was closed
+	}
+	next, err := t.SetTitle(id, f.Title)
+	switch {
+	case err != nil:
+	case f.State == StateLost:
+		next, err = next.Lost(id)
+	case f.Exit != nil:
+		next, err = next.Ended(id, topology.End{ExitCode: f.Exit.ExitCode, Signal: f.Exit.Signal})
+	}
+	if err != nil || next.Equal(t) {
+		return t, false
+	}
+	return next, true
 }
 
 // Rename gives a pane a name, or takes it away with "".

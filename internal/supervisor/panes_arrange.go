@@ -37,7 +37,7 @@ func (ps *panes) arrange(op func(topology.Tree) (topology.Tree, error)) (topolog
 	before := ps.mu.tree
 	after, err := op(before)
 	if err == nil {
-		ps.putLocked(after)
+		ps.putLocked(before, after)
 	}
 	ps.mu.Unlock()
 	if err != nil {
@@ -68,9 +68,9 @@ func (ps *panes) arrangement() topology.Tree {
 	return ps.mu.tree
 }
 
-// putLocked makes next the tree. Nothing else does, once the panes are open.
-func (ps *panes) putLocked(next topology.Tree) {
-	ps.mu.tree = next
+// putLocked makes after the tree and tells what that changes. Nothing else does, once the panes are open.
+func (ps *panes) putLocked(before, after topology.Tree) {
+	ps.mu.tree = after
 }
 
 // differing lists the panes of which pages are shown something else in the later tree: new and removed

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/supervisor/fleet"
 	"spawn/internal/supervisor/topology"
 )
@@ -19,10 +21,13 @@ func (ps *panes) Close(ctx context.Context, id string) error {
 	if err := ps.end(ctx, id); err != nil {
 		return err
 	}
+	failpoint.Pass(failpoint.PaneEnded)
 	ps.forget(id)
+	failpoint.Pass(failpoint.PaneForgot)
 	if err := ps.save(); err != nil {
 		ps.log.Error("names and ids of terminals are not saved", "error", err)
 	}
+	failpoint.Pass(failpoint.PaneClosed)
 	return nil
 }
 
@@ -112,34 +117,51 @@ func without(errs []error, target error) []error {
 	return out
 }
 
+// heldPause is how long to wait before a worker is looked at again that somebody else of ours is launching or
+// adopting at the moment. Both are bounded.
+const heldPause = 20 * time.Millisecond
+
 // end ends a pane's terminal. The pane stays.
 func (ps *panes) end(ctx context.Context, id string) error {
+	look := time.NewTicker(heldPause)
+	defer look.Stop()
+	for {
+		err := ps.tryEnd(ctx, id)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, fleet.ErrHeld) {
+			return fmt.Errorf("close %q: %w", id, err)
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return fmt.Errorf("close %q: %w", id, errors.Join(err, context.Cause(ctx)))
+		}
+	}
+}
+
+func (ps *panes) tryEnd(ctx context.Context, id string) error {
 	ps.mu.Lock()
 	at, known := ps.mu.tree.Pane(id)
 	p := ps.mu.byID[id]
 	ps.mu.Unlock()
-	var err error
 	switch {
 	case !known:
-		return fmt.Errorf("close %q: %w", id, ErrNotFound)
+		return ErrNotFound
 	case p != nil:
-		err = p.terminate(ctx)
+		return p.terminate(ctx)
 	case at.End == nil && at.SessionID != "":
-		err = endUnheld(ctx, ps.fleet, endpoint.SessionID(at.SessionID))
+		return endUnheld(ctx, ps.fleet, endpoint.SessionID(at.SessionID))
 	}
-	if err != nil {
-		return fmt.Errorf("close %s: %w", id, err)
-	}
-	return nil
+	return nil // its terminal has ended, or it never had one
 }
 
 // endUnheld ends a worker that nothing of ours is connected to, if there is one. A worker that lives and
-// cannot be reached is an error: it would be forgotten, and go on.
+// cannot be reached is an error: it would be forgotten, and go on. So is one that is being launched or adopted:
+// fleet.ErrHeld.
 func endUnheld(ctx context.Context, f *fleet.Fleet, worker endpoint.SessionID) error {
 	h, err := f.Adopt(ctx, worker)
-	if errors.Is(err, fleet.ErrHeld) {
-		return nil // it is being launched, and that launch ends it when it finds the pane gone
-	}
 	if refusal := (*fleet.Refusal)(nil); errors.As(err, &refusal) {
 		if refusal.Held() {
 			return fmt.Errorf("%w: %w", fleet.ErrUnresponsive, err)
@@ -159,7 +181,7 @@ func (ps *panes) forget(id string) {
 	before := ps.mu.tree
 	tree, err := before.Close(id)
 	if err == nil {
-		ps.putLocked(tree)
+		ps.putLocked(before, tree)
 	}
 	delete(ps.mu.byID, id)
 	ps.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/supervisor/topology"
 )
 
@@ -42,18 +43,22 @@ func (ps *panes) start(ctx context.Context, n NewPane, at spot) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
+	failpoint.Pass(failpoint.PanePlaced)
 	h, err := ps.fleet.Launch(ctx, worker, ps.spec(n, place.ID))
 	if err != nil {
 		ps.forget(place.ID)
 		return Row{}, fmt.Errorf("%w: %w", errStart, err)
 	}
+	failpoint.Pass(failpoint.PaneLaunched)
 	p := ps.drive(place.ID, worker, h)
+	failpoint.Pass(failpoint.PaneDriven)
 	if err := ps.begun(ctx, p); err != nil {
 		return Row{}, err
 	}
 	if err := ps.save(); err != nil {
 		ps.log.Error("names and ids of terminals are not saved", "error", err)
 	}
+	failpoint.Pass(failpoint.PaneKept)
 	return ps.Row(place.ID)
 }
 
@@ -61,9 +66,10 @@ func (ps *panes) start(ctx context.Context, n NewPane, at spot) (Row, error) {
 func (ps *panes) place(at spot, s topology.Start) (topology.Pane, error) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	tree, place, err := at(ps.mu.tree, s)
+	before := ps.mu.tree
+	after, place, err := at(before, s)
 	if err == nil {
-		ps.putLocked(tree)
+		ps.putLocked(before, after)
 	}
 	return place, err
 }
