@@ -70,6 +70,7 @@ func (ps *panes) arrangement() topology.Tree {
 
 // putLocked makes after the tree and tells what that changes. Nothing else does, once the panes are open.
 func (ps *panes) putLocked(before, after topology.Tree) {
+	ps.commitLocked(before, after)
 	ps.mu.tree = after
 }
 
