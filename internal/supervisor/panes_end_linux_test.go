@@ -37,6 +37,9 @@ func launched(t *testing.T) (*fleet.Fleet, *fleet.Handle, func() bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, _, err := h.Recv(); err != nil { // its first word: the program runs
+		t.Fatal(err)
+	}
 	t.Cleanup(func() { _ = h.Terminate(context.Background()); h.Close() })
 	return f, h, func() bool {
 		held, err := folder.Locked(id)
