@@ -41,7 +41,7 @@ type painter struct {
 	begun bool // something has been painted: the screen is ours
 	told  bool // the history has been written, into the terminal's own scrollback
 	out   []byte
-	foot  func() string // a line for the foot of each replay; "" for none, nil for none ever
+	foot  func() string // a line for the foot of each replay that fits there; "" for none, nil for none ever
 }
 
 // frame returns what is written for one frame, and whether it is the last.
@@ -119,21 +119,23 @@ func (p *painter) underlined(replay []byte) []byte {
 		return replay
 	}
 	p.out = append(replay, "\x1b7\x1b[?6l\x1b(B\x0f\x1b[999;1H\x1b[m\x1b[2K\x1b[7m "...)
-	p.out = append(append(p.out, plainText(p.foot(), footMax)...), " \x1b[m\x1b8"...)
+	p.out = append(append(p.out, p.foot()...), " \x1b[m\x1b8"...)
 	return p.out
 }
 
-// footMax is the most characters of a foot: what fits a narrow terminal's row, or wraps harmlessly on its last.
-const footMax = 120
+// wideFrom is where characters begin that may be two columns wide.
+const wideFrom = 0x1100
 
-// plainText is text that can do a terminal no harm, of at most so many characters.
+// plainText is text that can do a terminal no harm, of at most so many columns: on the last row one more
+// would scroll the screen.
 func plainText(text string, most int) string {
 	shown := strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
+		if unicode.IsPrint(r) && r < wideFrom {
 			return r
 		}
 		return '?'
 	}, text)
+	most = max(most, 0)
 	if runes := []rune(shown); len(runes) > most {
 		return string(runes[:most])
 	}

@@ -204,7 +204,5 @@ func after(ring []string, place string) (string, error) {
 
 // helpLine is what there is behind the prefix.
 func helpLine(k Keys) string {
-	prefix := k.prefix()
-	return fmt.Sprintf("%s then: %c detach, n/p window, 0-9 window, (/) session, o pane, c new window, %s once more: itself",
-		prefix, rune(k.detaches()), prefix)
+	return fmt.Sprintf("%s then: %c detach  n p 0-9 window  ( ) session  o pane  c new window", k.prefix(), rune(k.detaches()))
 }

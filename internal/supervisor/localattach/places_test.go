@@ -78,6 +78,23 @@ func TestTheLatestIsWhatWasUsedLastAndRuns(t *testing.T) {
 	}
 }
 
+func TestAFootFitsAndDoesNoHarm(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		most int
+		want string
+	}{
+		{"all well", 80, "all well"}, {"all well", 3, "all"}, {"all well", -1, ""}, {"a\x1b[31mb\u202ec\r\n", 80, "a?[31mb?c??"}, {"über 端末", 80, "über ??"},
+	} {
+		if got := plainText(c.text, c.most); got != c.want {
+			t.Errorf("%q in %d: %q, want %q", c.text, c.most, got, c.want)
+		}
+	}
+	if help := helpLine(Keys{}); plainText(help, 78) != help {
+		t.Errorf("%q does not fit 80 columns", help)
+	}
+}
+
 func TestCommandsAreFound(t *testing.T) {
 	other, _ := ParseKeys("ctrl-a n")
 	for name, c := range map[string]struct {

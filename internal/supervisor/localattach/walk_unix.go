@@ -178,8 +178,11 @@ func (s *session) clearFoot() {
 	}
 }
 
+// foot is the line as it fits, with a blank on either side.
 func (s *session) foot() string {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.mu.foot
+	text := s.mu.foot
+	s.mu.Unlock()
+	cols, _ := s.term.size()
+	return plainText(text, int(cols)-2)
 }

@@ -103,6 +103,9 @@ var windowVerbs = []Verb{
 		Errors: []Code{CodeNoSession}, Example: WindowListParams{"s0"},
 		Do: func(ctx context.Context, a *ask, p WindowListParams) (WindowListResult, error) {
 			all, err := a.Server.(Arrangement).Windows(ctx, p)
+			if err != nil && !a.may(RightRead, p.on()) {
+				err = nil // who may not read the session is not told whether it is there
+			}
 			return WindowListResult{seen(a, all, func(w Window) Resource { return onWindow(w.Window) })}, err
 		},
 	}.verb(),
