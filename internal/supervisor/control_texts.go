@@ -27,19 +27,11 @@ func (t terminal) Exited() bool { return t.Facts().Exit != nil }
 // terminal returns the pane's terminal while a worker is connected: a shell that has ended can be read for as
 // long as its worker lingers.
 func (ps *panes) terminal(id string) (terminal, error) {
-	ps.mu.Lock()
-	p := ps.mu.byID[id]
-	_, known := ps.mu.tree.Pane(id)
-	ps.mu.Unlock()
-	if !known {
-		return terminal{}, fmt.Errorf("look at %q: %w", id, ErrNotFound)
+	hub, err := ps.hub(id)
+	if err != nil {
+		return terminal{}, fmt.Errorf("look at %q: %w", id, err)
 	}
-	if p != nil {
-		if hub := p.live(); hub != nil {
-			return terminal{hub}, nil
-		}
-	}
-	return terminal{}, fmt.Errorf("look at %s: %w", id, ErrEnded)
+	return terminal{hub}, nil
 }
 
 // on does something to a pane's terminal, and gives an error of ours its code.

@@ -46,7 +46,7 @@ func (ps *pages) serve(peer *rtc.Peer, device access.Device) {
 	ps.log.Info("a page is connected", "device", device.ID)
 	err := page.Serve(ps.ctx, page.Options{
 		Accept:     func(ctx context.Context) (page.Channel, error) { return peer.Accept(ctx) },
-		Panes:      pagePanes{ps},
+		Panes:      pagePanes{ps, access.Principal{Kind: access.KindDevice, ID: device.ID}.String()},
 		Board:      ps.board,
 		Server:     ps.server,
 		ViewerName: device.Name,
@@ -60,10 +60,13 @@ func (ps *pages) serve(peer *rtc.Peer, device access.Device) {
 }
 
 // pagePanes is what pages may do with panes, in the words that pages know.
-type pagePanes struct{ *pages }
+type pagePanes struct {
+	*pages
+	owner string // of the panes that the page makes
+}
 
 func (p pagePanes) New(ctx context.Context, cols, rows uint16) (page.PaneInfo, error) {
-	row, err := p.panes.New(ctx, NewPane{Cols: cols, Rows: rows})
+	row, err := p.panes.New(ctx, NewPane{Cols: cols, Rows: rows, Owner: p.owner})
 	return paneInfo(row), p.pageError(err)
 }
 

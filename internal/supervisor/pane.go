@@ -46,6 +46,7 @@ type pane struct {
 	log     *slog.Logger
 	changed chan struct{} // 1 slot: hubs say here that facts changed
 	onFacts func(Facts)   // called by watch, one at a time
+	begun   chan struct{} // closed when it is known that the program runs, or what became of it
 	done    chan struct{} // closed when run has ended
 
 	viewersMax func() int // what is in force
@@ -55,7 +56,17 @@ type pane struct {
 		handle *fleet.Handle // nil when no worker is connected
 		hub    *fanout.Hub   // nil when no worker is connected
 		facts  Facts         // last known, for when there is no hub
+		turn   chan struct{} // closed, and replaced, when a worker is connected
 	}
+}
+
+func newPane(id string, worker endpoint.SessionID, f *fleet.Fleet, log *slog.Logger) *pane {
+	p := &pane{
+		id: id, worker: worker, fleet: f, log: log,
+		changed: make(chan struct{}, 1), begun: make(chan struct{}), done: make(chan struct{}),
+	}
+	p.mu.turn = make(chan struct{})
+	return p
 }
 
 // Facts are what is shown of a pane without attaching to it.
@@ -67,6 +78,13 @@ type Facts struct {
 	Cols, Rows uint16
 	Exit       *wire.Exit // nil unless exited
 	Viewers    int
+	Used       time.Time // when somebody last attached or typed; zero when nobody has
+}
+
+// unstarted reports whether the program could not be started: it has ended, and nobody knows how, before
+// anything ran.
+func (f Facts) unstarted() bool {
+	return f.Exit != nil && f.Exit.ExitCode == nil && f.Exit.Signal == "" && f.Foreground == ""
 }
 
 // run drives the pane from its first hub, which connect has made, to its end, and joins everything it started.
@@ -142,6 +160,8 @@ func (p *pane) connect(h *fleet.Handle) *fanout.Hub {
 	defer p.mu.Unlock()
 	p.mu.handle, p.mu.hub = h, hub
 	p.mu.facts.State, p.mu.facts.PID = StateRunning, h.WorkerPID()
+	close(p.mu.turn)
+	p.mu.turn = make(chan struct{})
 	return hub
 }
 
@@ -155,12 +175,18 @@ func (p *pane) disconnect(hub *fanout.Hub) {
 
 // watch tells onFacts of each change, until ctx ends.
 func (p *pane) watch(ctx context.Context) {
+	begun := false
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-p.changed:
-			p.onFacts(p.Facts())
+			f := p.Facts()
+			if !begun && (f.Foreground != "" || f.Exit != nil) {
+				begun = true
+				close(p.begun)
+			}
+			p.onFacts(f)
 		}
 	}
 }
@@ -179,44 +205,28 @@ func (p *pane) factsLocked() Facts {
 	}
 	now := p.mu.hub.Facts()
 	f.Title, f.Foreground, f.Cols, f.Rows, f.Viewers = now.Title, now.Foreground, now.Cols, now.Rows, now.Viewers
+	if now.Used.After(f.Used) {
+		f.Used = now.Used
+	}
 	if now.Exit != nil {
 		f.State, f.Exit = StateExited, now.Exit
 	}
 	return f
 }
 
-// live returns the hub of the worker that is connected, or nil.
-func (p *pane) live() *fanout.Hub {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.mu.hub
-}
-
-// attach adds a viewer, while a worker is connected.
-func (p *pane) attach(sink fanout.Sink, o fanout.AttachOptions) (*fanout.Viewer, error) {
-	hub := p.live()
-	if hub == nil {
-		sink.Close()
-		return nil, ErrEnded
-	}
-	return hub.Attach(sink, o)
-}
-
-// stats tells how the viewers stand, while a worker is connected.
-func (p *pane) stats() (fanout.Stats, error) {
-	hub := p.live()
-	if hub == nil {
-		return fanout.Stats{}, ErrEnded
-	}
-	return hub.Stats(), nil
-}
-
 // terminate ends the terminal and its worker: TERM, two seconds, KILL. It returns when the pane's run has
-// ended too, so that nothing of it is left.
+// ended too, so that nothing of it is left. A worker whose connection is being sought again is waited for,
+// and one that was given up is sought once more: it may live.
 func (p *pane) terminate(ctx context.Context) error {
-	h, err := p.connected(ctx)
-	if h == nil || err != nil {
-		return err // or there is nothing to end
+	h, err := p.reach(ctx)
+	if err != nil {
+		return err
+	}
+	if h == nil {
+		if f := p.Facts(); f.Exit != nil {
+			return nil // there is nothing to end
+		}
+		return endUnheld(ctx, p.fleet, p.worker)
 	}
 	if err := h.Terminate(ctx); err != nil {
 		return err
@@ -229,14 +239,11 @@ func (p *pane) terminate(ctx context.Context) error {
 	}
 }
 
-// connected returns the worker's handle, or nil when the pane's run has ended. Between the two, a worker
-// whose connection broke is sought, and may come back.
-func (p *pane) connected(ctx context.Context) (*fleet.Handle, error) {
-	look := time.NewTicker(regainPause)
-	defer look.Stop()
+// reach returns the handle of the pane's worker; nil when its run has ended.
+func (p *pane) reach(ctx context.Context) (*fleet.Handle, error) {
 	for {
 		p.mu.Lock()
-		h := p.mu.handle
+		h, turn := p.mu.handle, p.mu.turn
 		p.mu.Unlock()
 		if h != nil {
 			return h, nil
@@ -244,7 +251,7 @@ func (p *pane) connected(ctx context.Context) (*fleet.Handle, error) {
 		select {
 		case <-p.done:
 			return nil, nil
-		case <-look.C:
+		case <-turn:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}

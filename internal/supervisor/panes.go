@@ -11,8 +11,8 @@ import (
 	"sync"
 
 	"spawn/internal/sessiond/endpoint"
-	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/sessiond/wire"
+	"spawn/internal/supervisor/control"
 	"spawn/internal/supervisor/fanout"
 	"spawn/internal/supervisor/fleet"
 	"spawn/internal/supervisor/loginenv"
@@ -38,6 +38,7 @@ type NewPane struct {
 	Cwd        string   // "": the home folder
 	Cols, Rows uint16
 	Name       string
+	Owner      string // who asked for it, for the tag owner; "" for none
 }
 
 // Row is one pane as lists show it.
@@ -65,6 +66,7 @@ type panes struct {
 	marks   shellmarks.Scripts
 	board   *page.Board // what pages see of all this
 	log     *slog.Logger
+	told    *chronicle // who is told what happens; nil: nobody
 
 	ctx      context.Context // of every pane's run; ends with close
 	cancel   context.CancelFunc
@@ -88,31 +90,10 @@ type panes struct {
 	unlocked sync.Once // the first worker that could not lock its key is logged, the others are alike
 }
 
-// New starts a terminal and returns its pane. When it returns without error the pane is on disk.
+// New starts a terminal in a window of its own and returns its pane. When it returns without error the
+// pane is on disk.
 func (ps *panes) New(ctx context.Context, n NewPane) (Row, error) {
-	if err := ps.begin(); err != nil {
-		return Row{}, err
-	}
-	defer ps.began()
-	worker := endpoint.NewSessionID()
-	place, err := ps.place(worker, n.Name)
-	if err != nil {
-		return Row{}, err
-	}
-	failpoint.Pass(failpoint.PanePlaced)
-	h, err := ps.fleet.Launch(ctx, worker, ps.spec(n, place.ID))
-	if err != nil {
-		ps.forget(place.ID)
-		return Row{}, fmt.Errorf("%w: %w", errStart, err)
-	}
-	failpoint.Pass(failpoint.PaneLaunched)
-	ps.drive(place.ID, worker, h)
-	failpoint.Pass(failpoint.PaneDriven)
-	if err := ps.save(); err != nil {
-		ps.log.Error("names and ids of terminals are not saved", "error", err)
-	}
-	failpoint.Pass(failpoint.PaneKept)
-	return ps.Row(place.ID)
+	return ps.start(ctx, n, inOwnWindow(""))
 }
 
 // begin counts an operation that may start something, unless spawnd is closing.
@@ -131,16 +112,6 @@ func (ps *panes) begin() error {
 func (ps *panes) began() {
 	ps.starting.Done()
 	ps.running.Done()
-}
-
-func (ps *panes) place(worker endpoint.SessionID, name string) (topology.Pane, error) {
-	ps.mu.Lock()
-	defer ps.mu.Unlock()
-	tree, at, err := ps.mu.tree.NewPane("", topology.Start{Worker: string(worker), Name: name})
-	if err == nil {
-		ps.mu.tree = tree
-	}
-	return at, err
 }
 
 func (ps *panes) spec(n NewPane, id string) fleet.Spec {
@@ -165,11 +136,9 @@ func (ps *panes) spec(n NewPane, id string) fleet.Spec {
 }
 
 // drive gives the pane its run. The caller has made the pane's place in the tree.
-func (ps *panes) drive(id string, worker endpoint.SessionID, h *fleet.Handle) {
-	p := &pane{
-		id: id, worker: worker, fleet: ps.fleet, log: ps.log, viewersMax: ps.inForce.viewersMax,
-		changed: make(chan struct{}, 1), done: make(chan struct{}),
-	}
+func (ps *panes) drive(id string, worker endpoint.SessionID, h *fleet.Handle) *pane {
+	p := newPane(id, worker, ps.fleet, ps.log)
+	p.viewersMax = ps.inForce.viewersMax
 	hello := h.Hello()
 	if !hello.Can(wire.CapLockedKey) {
 		ps.unlocked.Do(func() {
@@ -193,13 +162,17 @@ func (ps *panes) drive(id string, worker endpoint.SessionID, h *fleet.Handle) {
 		p.run(ps.ctx, hub)
 	}()
 	ps.tell(id)
+	return p
 }
 
 // noted keeps in the tree what must outlive spawnd of a pane's new facts, and tells the watchers.
 func (ps *panes) noted(id string, f Facts) {
 	ps.mu.Lock()
-	tree, changed := withFacts(ps.mu.tree, id, f)
-	ps.mu.tree = tree
+	before := ps.mu.tree
+	tree, changed := withFacts(before, id, f)
+	if changed {
+		ps.putLocked(before, tree)
+	}
 	ps.mu.Unlock()
 	if changed {
 		select {
@@ -231,91 +204,62 @@ func withFacts(t topology.Tree, id string, f Facts) (topology.Tree, bool) {
 	return next, true
 }
 
-// Close ends a pane's terminal and takes the pane away. It does not wait for a shell that ignores TERM
-// any longer than the two seconds after which KILL follows.
-func (ps *panes) Close(ctx context.Context, id string) error {
-	ps.mu.Lock()
-	_, known := ps.mu.tree.Pane(id)
-	p := ps.mu.byID[id]
-	ps.mu.Unlock()
-	if !known {
-		return fmt.Errorf("close %q: %w", id, ErrNotFound)
-	}
-	if p != nil {
-		if err := p.terminate(ctx); err != nil {
-			return fmt.Errorf("close %s: %w", id, err)
-		}
-	}
-	failpoint.Pass(failpoint.PaneEnded)
-	ps.forget(id)
-	failpoint.Pass(failpoint.PaneForgot)
-	if err := ps.save(); err != nil {
-		ps.log.Error("names and ids of terminals are not saved", "error", err)
-	}
-	failpoint.Pass(failpoint.PaneClosed)
-	return nil
-}
-
-// forget takes a pane out of the tree.
-func (ps *panes) forget(id string) {
-	ps.mu.Lock()
-	if tree, err := ps.mu.tree.Close(id); err == nil {
-		ps.mu.tree = tree
-	}
-	delete(ps.mu.byID, id)
-	ps.mu.Unlock()
-	ps.tell(id)
-}
-
 // Rename gives a pane a name, or takes it away with "".
 func (ps *panes) Rename(id, name string) error {
-	ps.mu.Lock()
-	_, known := ps.mu.tree.Pane(id)
-	tree, err := ps.mu.tree.Rename(id, name)
-	if known && err == nil {
-		ps.mu.tree = tree
-	}
-	ps.mu.Unlock()
-	if !known {
-		return fmt.Errorf("rename %q: %w", id, ErrNotFound)
-	}
+	_, err := ps.arrange(func(t topology.Tree) (topology.Tree, error) {
+		if _, known := t.Pane(id); !known {
+			return t, fmt.Errorf("rename %q: %w", id, ErrNotFound)
+		}
+		return t.Rename(id, name)
+	})
+	return err
+}
+
+// Steer does what a viewer of a pane may, on its behalf.
+func (ps *panes) Steer(id string, op control.Op, viewer control.ViewerID) error {
+	hub, err := ps.hub(id)
 	if err != nil {
-		return err
+		return fmt.Errorf("steer %q: %w", id, err)
 	}
-	ps.tell(id)
-	return ps.save()
+	return hub.Steer(op, viewer)
+}
+
+// hub returns what serves a pane's viewers, while a worker is connected.
+func (ps *panes) hub(id string) (*fanout.Hub, error) {
+	ps.mu.Lock()
+	p := ps.mu.byID[id]
+	_, known := ps.mu.tree.Pane(id)
+	ps.mu.Unlock()
+	if p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.mu.hub != nil {
+			return p.mu.hub, nil
+		}
+	}
+	if !known {
+		return nil, ErrNotFound
+	}
+	return nil, ErrEnded
 }
 
 // Attach adds a viewer to a pane. The sink is the hub's, or is closed when there is an error.
 func (ps *panes) Attach(id string, sink fanout.Sink, o fanout.AttachOptions) (*fanout.Viewer, error) {
-	ps.mu.Lock()
-	p := ps.mu.byID[id]
-	_, known := ps.mu.tree.Pane(id)
-	ps.mu.Unlock()
-	switch {
-	case p != nil:
-		return p.attach(sink, o)
-	case known:
+	hub, err := ps.hub(id)
+	if err != nil {
 		sink.Close()
-		return nil, fmt.Errorf("attach to %s: %w", id, ErrEnded)
+		return nil, fmt.Errorf("attach to %q: %w", id, err)
 	}
-	sink.Close()
-	return nil, fmt.Errorf("attach to %q: %w", id, ErrNotFound)
+	return hub.Attach(sink, o)
 }
 
 // Viewers tells how a pane's viewers stand.
 func (ps *panes) Viewers(id string) (fanout.Stats, error) {
-	ps.mu.Lock()
-	p := ps.mu.byID[id]
-	_, known := ps.mu.tree.Pane(id)
-	ps.mu.Unlock()
-	switch {
-	case p != nil:
-		return p.stats()
-	case known:
-		return fanout.Stats{}, fmt.Errorf("list viewers of %s: %w", id, ErrEnded)
+	hub, err := ps.hub(id)
+	if err != nil {
+		return fanout.Stats{}, fmt.Errorf("list viewers of %q: %w", id, err)
 	}
-	return fanout.Stats{}, fmt.Errorf("list viewers of %q: %w", id, ErrNotFound)
+	return hub.Stats(), nil
 }
 
 // Rows lists every pane: by session, by window, and by its place in the window.

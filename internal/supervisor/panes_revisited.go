@@ -53,8 +53,9 @@ func (ps *panes) revisit(id endpoint.SessionID) bool {
 	ps.log.Info("a worker that was left alone has ended", "session", id, "because", err)
 	ps.mu.Lock()
 	at, known := ps.mu.tree.PaneOf(string(id))
-	if tree, err := ps.mu.tree.Lost(at.ID); known && at.End == nil && err == nil {
-		ps.mu.tree = tree
+	before := ps.mu.tree
+	if tree, err := before.Lost(at.ID); known && at.End == nil && err == nil {
+		ps.putLocked(before, tree)
 	}
 	ps.mu.Unlock()
 	if known {
@@ -66,9 +67,10 @@ func (ps *panes) revisit(id endpoint.SessionID) bool {
 // welcome drives a worker in the pane that it had, or in a new one.
 func (ps *panes) welcome(h *fleet.Handle) bool {
 	ps.mu.Lock()
-	tree, at, err := ps.mu.tree.Adopt(string(h.ID()))
+	before := ps.mu.tree
+	tree, at, err := before.Adopt(string(h.ID()))
 	if err == nil {
-		ps.mu.tree = tree
+		ps.putLocked(before, tree)
 	}
 	ps.mu.Unlock()
 	if err != nil {

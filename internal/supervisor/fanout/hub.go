@@ -75,6 +75,7 @@ type Facts struct {
 	Cols, Rows uint16
 	Exit       *wire.Exit // nil while the shell runs
 	Viewers    int
+	Used       time.Time // when a viewer last came or typed; zero when none has
 }
 
 // Ending says how a source ended.

@@ -87,6 +87,7 @@ func (h *Hub) join(sink Sink, o AttachOptions) (*Viewer, error) {
 	if len(h.mu.viewers) >= h.o.viewersMax() {
 		return nil, ErrFull
 	}
+	h.mu.facts.Used = time.Now()
 	h.mu.lastID++
 	v := &Viewer{
 		hub: h, id: h.mu.lastID, name: wire.ClipText(o.Name, nameBytesMax), sink: sink,

@@ -161,8 +161,13 @@ func (d *desk) attach(ctx context.Context, dial func(context.Context, uint16, ui
 	go func() {
 		var r result
 		defer func() { r.panic = recover(); d.ended <- r }()
-		r.outcome, r.err = Run(ctx, Options{In: d.tty, Out: d.tty, Dial: dial, Retry: func(err error) bool { return errors.Is(err, errGone) }})
+		r.outcome, r.err = Run(ctx, Options{In: d.tty, Out: d.tty, Dial: one(dial), Retry: func(err error) bool { return errors.Is(err, errGone) }})
 	}()
+}
+
+// one is a Dial that knows one pane.
+func one(dial func(context.Context, uint16, uint16) (Remote, error)) func(context.Context, string, uint16, uint16) (Remote, error) {
+	return func(ctx context.Context, _ string, cols, rows uint16) (Remote, error) { return dial(ctx, cols, rows) }
 }
 
 var errGone = errors.New("spawnd is gone")

@@ -36,6 +36,8 @@ type Server interface {
 	Settings
 	Ending
 	Texts
+	Arrangement
+	Steering
 }
 
 // Verb is one row of the table.
@@ -103,7 +105,7 @@ func (v Verb) rights() []Right {
 	return all
 }
 
-var table = slices.Concat(paneVerbs, textVerbs, viewerVerbs, pairingVerbs, daemonVerbs, endingVerbs, settingVerbs)
+var table = slices.Concat(paneVerbs, placeVerbs, textVerbs, windowVerbs, sessionVerbs, viewerVerbs, steerVerbs, pairingVerbs, settingVerbs, daemonVerbs, endingVerbs)
 
 // params is what every type of parameters says of itself.
 type params interface {

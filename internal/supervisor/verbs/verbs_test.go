@@ -37,7 +37,7 @@ func TestEveryVerbAnswers(t *testing.T) {
 	r := run(t, nil)
 	p := r.dial()
 	for line, want := range map[string]string{
-		`{"id":1,"verb":"pane.list","params":{}}`:                           `{"id":1,"ok":{"panes":[{"id":"p1","session_id":"6e1f8f0e-7b1c-4b5e-9d55-0d7d6c2a8f10","pid":42,"state":"running","title":"vim","name":"","cols":80,"rows":24,"exit_code":null,"signal":"","foreground":"","viewers":1}]}}`,
+		`{"id":1,"verb":"pane.list","params":{}}`:                           `{"id":1,"ok":{"panes":[{"id":"p1","session_id":"6e1f8f0e-7b1c-4b5e-9d55-0d7d6c2a8f10","pid":42,"state":"running","title":"vim","name":"","cols":80,"rows":24,"exit_code":null,"signal":"","foreground":"","viewers":1,"session":"s0","window":"w0","layer":"tile","tags":[{"key":"role","value":"agent"}],"used_at":0}]}}`,
 		`{"id":2,"verb":"pane.list"}`:                                       `{"id":2,"ok":{"panes":[`,
 		`{"id":3,"verb":"pane.new","params":{"cwd":"/","argv":["top"]}}`:    `{"id":3,"ok":{"pane":{"id":"p1",`,
 		`{"id":4,"verb":"pane.close","params":{"pane":"p1"}}`:               `{"id":4,"ok":{}}`,

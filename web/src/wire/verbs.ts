@@ -59,6 +59,13 @@ export interface ConfigSetResult {
   live: boolean;
 }
 
+export interface ControlParams {
+  /** id of the pane */
+  pane: string;
+  /** id of the viewer that asks, is given control, gives it up, or takes it */
+  viewer: string;
+}
+
 export interface Cursor {
   /** column; the first is 0 */
   col: number;
@@ -97,6 +104,38 @@ export interface Finding {
   took_ms: number;
 }
 
+export interface Float {
+  /** preset that has the rest; left out: floats.default */
+  preset?: string;
+  /** columns of the terminal */
+  width?: string;
+  /** rows of the terminal */
+  height?: string;
+  /** where in the window, by the same point of the float */
+  anchor?:
+    | 'top_left'
+    | 'top'
+    | 'top_right'
+    | 'left'
+    | 'center'
+    | 'right'
+    | 'bottom_left'
+    | 'bottom'
+    | 'bottom_right';
+  /** cells to the right of its anchor */
+  x?: number;
+  /** cells below its anchor */
+  y?: number;
+  /** fewest columns */
+  min_cols?: number;
+  /** fewest rows */
+  min_rows?: number;
+  /** line around it */
+  border?: 'none' | 'single' | 'double' | 'rounded' | 'heavy';
+  /** title in its border */
+  title?: string;
+}
+
 export interface Match {
   /** row: 0 is the first of the screen, the rows before it are the history */
   row: number;
@@ -117,6 +156,21 @@ export interface Modes {
   application_keys: boolean;
   /** the program wants the mouse */
   mouse: boolean;
+}
+
+export interface Node {
+  /** what the node is */
+  kind: 'split' | 'pane';
+  /** of a split: cols has its children side by side, rows one above the other */
+  axis?: 'cols' | 'rows';
+  /** of a split: place of its first child */
+  first?: number;
+  /** of a split: place of its second child */
+  second?: number;
+  /** of a split: share of the first child in 1/10000; left out for equal ones */
+  ratio?: number;
+  /** of a leaf: id of its pane */
+  pane?: string;
 }
 
 export interface PairNewResult {
@@ -149,6 +203,18 @@ export interface Pane {
   foreground: string;
   /** how many are attached */
   viewers: number;
+  /** id of the session that it is in */
+  session: string;
+  /** id of the window that it is in */
+  window: string;
+  /** whether it is in the window's tree, or above it */
+  layer: 'tile' | 'float';
+  /** its labels, by growing key */
+  tags: Tag[];
+  /** when somebody last attached or typed, in Unix milliseconds; 0 when nobody has since this spawnd started */
+  used_at: number;
+  /** of an archive: where it comes from */
+  recovery?: Archived;
 }
 
 export interface PaneCaptureParams {
@@ -215,6 +281,21 @@ export interface PaneListResult {
   panes: Pane[];
 }
 
+export interface PaneMoveParams {
+  /** id of the pane */
+  pane: string;
+  /** id of the tile to move next to; left out: window is there */
+  beside?: string;
+  /** id of the window whose whole tree is divided */
+  window?: string;
+  /** how the place is divided */
+  axis: 'cols' | 'rows';
+  /** it comes first: on the left, or above */
+  before?: boolean;
+  /** share of the first in 1/10000; left out: equal ones */
+  ratio?: number;
+}
+
 export interface PaneNewParams {
   /** the command and its arguments; left out: the login shell */
   argv?: string[];
@@ -228,11 +309,41 @@ export interface PaneNewParams {
   name?: string;
 }
 
+export interface PanePlaceParams {
+  /** id of the pane */
+  pane: string;
+  /** id of the pane beside which it becomes a tile, which the caller may write to as well; left out: it becomes a float */
+  beside?: string;
+  /** how the tile's place is divided; comes with beside */
+  axis?: 'cols' | 'rows';
+  /** it comes first: on the left, or above */
+  before?: boolean;
+  /** share of the first in 1/10000; left out: equal ones */
+  ratio?: number;
+  /** how the float looks; comes without beside */
+  float?: Float;
+}
+
 export interface PaneRenameParams {
   /** id of the pane */
   pane: string;
   /** its name; empty takes the name away */
   name: string;
+}
+
+export interface PaneResizeParams {
+  /** id of the pane */
+  pane: string;
+  /** which of its splits: the nearest that divides columns, or rows */
+  axis: 'cols' | 'rows';
+  /** share of the split's first child in 1/10000; without it, cells, cols and rows are there */
+  ratio?: number;
+  /** by how many cells the pane grows in a window of cols and rows */
+  cells?: number;
+  /** columns of the window as it is drawn */
+  cols?: number;
+  /** rows of the window as it is drawn */
+  rows?: number;
 }
 
 export interface PaneResult {
@@ -298,6 +409,23 @@ export interface PaneSendResult {
   bytes: number;
 }
 
+export interface PaneSplitParams {
+  /** id of the pane whose place is divided */
+  pane: string;
+  /** cols puts the new pane beside it, rows above or below */
+  axis: 'cols' | 'rows';
+  /** the new pane comes first: on the left, or above */
+  before?: boolean;
+  /** share of the first in 1/10000; left out: equal ones */
+  ratio?: number;
+  /** name of the new pane */
+  name?: string;
+  /** the command and its arguments; left out: the login shell */
+  argv?: string[];
+  /** absolute path of the folder to start in; left out: the home folder */
+  cwd?: string;
+}
+
 export interface PaneStreamParams {
   /** id of the pane */
   pane: string;
@@ -324,6 +452,29 @@ export interface PaneStreamResult {
   stream: string;
   /** the frames go on where resume says; otherwise they begin with a REPLAY */
   resumed?: boolean;
+}
+
+export interface PaneSwapParams {
+  /** id of one pane */
+  pane: string;
+  /** id of the other, which the caller may write to as well */
+  with: string;
+}
+
+export interface PaneTagParams {
+  /** id of the pane */
+  pane: string;
+  /** key of the tag */
+  key: string;
+  /** its value */
+  value?: string;
+  /** take the tag away */
+  remove?: boolean;
+}
+
+export interface PaneTagResult {
+  /** all tags of the pane, by growing key */
+  tags: Tag[];
 }
 
 export interface PaneWaitParams {
@@ -354,6 +505,13 @@ export interface PaneWaitResult {
   signal: string;
   /** how long it took */
   waited_ms: number;
+}
+
+export interface PaneZoomParams {
+  /** id of the pane */
+  pane: string;
+  /** show the others again */
+  off?: boolean;
 }
 
 export interface Problem {
@@ -400,6 +558,49 @@ export interface ServerShutdownParams {
   sessions?: 'keep' | 'terminate';
 }
 
+export interface Session {
+  /** id of the session */
+  session: string;
+  /** its name: escape it where you show it */
+  name: string;
+  /** ids of its windows, in their order */
+  windows: string[];
+}
+
+export interface SessionListResult {
+  /** every session that the caller may read, in their order */
+  sessions: Session[];
+}
+
+export interface SessionMoveParams {
+  /** id of the session */
+  session: string;
+  /** its new place among the sessions; the first is 0, one beyond the last is the last */
+  index: number;
+}
+
+export interface SessionNewParams {
+  /** name of the session */
+  name: string;
+}
+
+export interface SessionParams {
+  /** id of the session */
+  session: string;
+}
+
+export interface SessionRenameParams {
+  /** id of the session */
+  session: string;
+  /** its new name */
+  name: string;
+}
+
+export interface SessionResult {
+  /** the session as it is now */
+  session: Session;
+}
+
 export interface Setting {
   /** key */
   path: string;
@@ -409,6 +610,13 @@ export interface Setting {
   default: unknown;
   /** a reload puts it in force; otherwise the next start does */
   live: boolean;
+}
+
+export interface Tag {
+  /** key of the tag */
+  key: string;
+  /** its value: escape it where you show it */
+  value: string;
 }
 
 export interface ViewerListParams {
@@ -446,6 +654,76 @@ export interface Viewing {
   waiting: number;
   /** bytes that may wait, by the pace at which it takes them */
   bound: number;
+}
+
+export interface Window {
+  /** id of the window */
+  window: string;
+  /** id of its session */
+  session: string;
+  /** name that a user gave; empty when none did */
+  name: string;
+  /** grows with each change of its layout */
+  revision: number;
+  /** its tree in preorder: the root is 0, and a first child follows its parent */
+  nodes: Node[];
+  /** ids of the panes above the tree, from the back to the front */
+  floats: string[];
+  /** id of the pane that has the keys; empty without panes */
+  active: string;
+  /** id of the pane that fills the window; empty when none does */
+  zoomed: string;
+}
+
+export interface WindowListParams {
+  /** id of the session; left out: of all */
+  session?: string;
+}
+
+export interface WindowListResult {
+  /** every window that the caller may read, in their order */
+  windows: Window[];
+}
+
+export interface WindowMoveParams {
+  /** id of the window */
+  window: string;
+  /** id of the session to move to; left out: its own */
+  session?: string;
+  /** its new place among the windows; the first is 0, one beyond the last is the last */
+  index: number;
+}
+
+export interface WindowNewParams {
+  /** id of the session; left out: the first one, or a new one */
+  session?: string;
+  /** name of the window */
+  name?: string;
+  /** the command and its arguments; left out: the login shell */
+  argv?: string[];
+  /** absolute path of the folder to start in; left out: the home folder */
+  cwd?: string;
+  /** columns; left out together with rows: 80x24 */
+  cols?: number;
+  /** rows */
+  rows?: number;
+}
+
+export interface WindowParams {
+  /** id of the window */
+  window: string;
+}
+
+export interface WindowRenameParams {
+  /** id of the window */
+  window: string;
+  /** its name; empty takes the name away */
+  name: string;
+}
+
+export interface WindowResult {
+  /** the window as it is now */
+  window: Window;
 }
 
 /** Every code of an error, with what its data names. */
@@ -578,6 +856,20 @@ export interface VerbCalls {
   'pane.rename': { params: PaneRenameParams; result: PaneResult };
   /** make the connection a viewer of a pane */
   'pane.stream': { params: PaneStreamParams; result: PaneStreamResult };
+  /** start a terminal in a new pane beside another */
+  'pane.split': { params: PaneSplitParams; result: PaneResult };
+  /** share the place of a pane and its neighbour anew */
+  'pane.resize': { params: PaneResizeParams; result: WindowResult };
+  /** make a tile a float, or a float a tile */
+  'pane.place': { params: PanePlaceParams; result: WindowResult };
+  /** move a pane beside another one, or to another window, that the caller may write to */
+  'pane.move': { params: PaneMoveParams; result: WindowResult };
+  /** let two panes change places */
+  'pane.swap': { params: PaneSwapParams; result: Record<string, never> };
+  /** let a pane fill its window, or show the others again */
+  'pane.zoom': { params: PaneZoomParams; result: WindowResult };
+  /** label a pane, or take a label away */
+  'pane.tag': { params: PaneTagParams; result: PaneTagResult };
   /** type into a pane: text, keys by name, or a paste */
   'pane.send': { params: PaneSendParams; result: PaneSendResult };
   /** show what a pane shows */
@@ -590,14 +882,38 @@ export interface VerbCalls {
   'pane.search': { params: PaneSearchParams; result: PaneSearchResult };
   /** write a pane's screen and history as a document */
   'pane.export': { params: PaneExportParams; result: PaneExportResult };
+  /** start a terminal in a new window */
+  'window.new': { params: WindowNewParams; result: WindowResult };
+  /** list windows with their layout */
+  'window.list': { params: WindowListParams; result: WindowListResult };
+  /** name a window */
+  'window.rename': { params: WindowRenameParams; result: WindowResult };
+  /** end every terminal of a window and remove it */
+  'window.close': { params: WindowParams; result: Record<string, never> };
+  /** give a window another place, in its session or in another one that the caller may write to */
+  'window.move': { params: WindowMoveParams; result: WindowResult };
+  /** make a session without windows */
+  'session.new': { params: SessionNewParams; result: SessionResult };
+  /** list all sessions */
+  'session.list': { params: Record<string, never>; result: SessionListResult };
+  /** name a session */
+  'session.rename': { params: SessionRenameParams; result: SessionResult };
+  /** end every terminal of a session and remove it */
+  'session.close': { params: SessionParams; result: Record<string, never> };
+  /** give a session another place among the others */
+  'session.move': { params: SessionMoveParams; result: Record<string, never> };
   /** list who is attached to a pane, and how they keep up */
   'viewer.list': { params: ViewerListParams; result: ViewerListResult };
+  /** ask the controller of a pane for control */
+  'control.request': { params: ControlParams; result: Record<string, never> };
+  /** give control to the viewer that asks for it */
+  'control.grant': { params: ControlParams; result: Record<string, never> };
+  /** give control up, or take a request back */
+  'control.release': { params: ControlParams; result: Record<string, never> };
+  /** let a viewer control a pane at once, whoever does now */
+  'control.take': { params: ControlParams; result: Record<string, never> };
   /** make an address that lets one more browser in, once, within ten minutes */
   'pair.new': { params: Record<string, never>; result: PairNewResult };
-  /** tell about the running spawnd */
-  'server.info': { params: Record<string, never>; result: ServerInfoResult };
-  /** end spawnd */
-  'server.shutdown': { params: ServerShutdownParams; result: Record<string, never> };
   /** tell the settings in force */
   'config.get': { params: ConfigGetParams; result: ConfigGetResult };
   /** change a key in the settings file, and nothing that is in force */
@@ -610,6 +926,10 @@ export interface VerbCalls {
   'config.schema': { params: Record<string, never>; result: ConfigSchemaResult };
   /** look for what would keep terminals from living, being reached or being private */
   doctor: { params: DoctorParams; result: DoctorResult };
+  /** tell about the running spawnd */
+  'server.info': { params: Record<string, never>; result: ServerInfoResult };
+  /** end spawnd */
+  'server.shutdown': { params: ServerShutdownParams; result: Record<string, never> };
 }
 
 export type VerbName = keyof VerbCalls;
