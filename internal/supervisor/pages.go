@@ -104,7 +104,8 @@ func (p pagePanes) pageError(err error) error {
 func paneInfo(r Row) page.PaneInfo {
 	p := page.PaneInfo{
 		ID: r.ID, Name: r.Name, Title: r.Title, State: page.PaneState(r.State), Cols: r.Cols, Rows: r.Rows,
-		Foreground: r.Foreground, Window: r.Window, Index: r.Index,
+		Foreground: r.Foreground, Window: r.Window, Index: r.Index, Place: r.Place,
+		Session: r.Session, SessionName: r.SessionName, SessionIndex: r.SessionIndex,
 	}
 	if r.Exit != nil {
 		p.ExitCode, p.Signal = r.Exit.ExitCode, r.Exit.Signal

@@ -44,13 +44,10 @@ type NewPane struct {
 // Row is one pane as lists show it.
 type Row struct {
 	Facts
-	ID      string
-	Worker  endpoint.SessionID // that backs it, or did; "" for an archive
-	Name    string
-	Session string // id of the session of windows that it is in
-	Window  string
-	Index   int // of the window within its session
-	Layer   topology.Layer
+	ID     string
+	Worker endpoint.SessionID // that backs it, or did; "" for an archive
+	Name   string
+	seat
 	Tags    []topology.Tag    // by growing key; not to be written to
 	Archive *topology.Archive // nil unless it was restored; not to be written to
 }
@@ -267,12 +264,8 @@ func (ps *panes) Rows() []Row {
 	ps.mu.Lock()
 	tree := ps.mu.tree
 	ps.mu.Unlock()
-	places := tree.Places()
-	rows := make([]Row, 0, len(tree.Panes))
-	for _, at := range tree.List() {
-		rows = append(rows, ps.row(at, places[at.Window]))
-	}
-	return rows
+	at := seats(tree)
+	return mapped(tree.List(), func(p topology.Pane) Row { return ps.row(p, at[p.ID]) })
 }
 
 // Row returns one pane.
@@ -284,17 +277,15 @@ func (ps *panes) Row(id string) (Row, error) {
 	if !ok {
 		return Row{}, fmt.Errorf("look at %q: %w", id, ErrNotFound)
 	}
-	where, _ := tree.Locate(id)
-	return ps.row(at, where), nil
+	return ps.row(at, seatOf(tree, at)), nil
 }
 
-func (ps *panes) row(at topology.Pane, where topology.Place) Row {
+func (ps *panes) row(at topology.Pane, where seat) Row {
 	ps.mu.Lock()
 	p := ps.mu.byID[at.ID]
 	ps.mu.Unlock()
 	r := Row{
-		ID: at.ID, Worker: endpoint.SessionID(at.SessionID), Name: at.Name, Session: where.Session, Window: where.Window, Index: where.Index,
-		Layer: at.Layer(), Tags: at.Tags, Archive: at.Archive,
+		ID: at.ID, Worker: endpoint.SessionID(at.SessionID), Name: at.Name, seat: where, Tags: at.Tags, Archive: at.Archive,
 	}
 	if p != nil {
 		r.Facts = p.Facts()

@@ -5,6 +5,8 @@ package supervisor
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"spawn/internal/supervisor/topology"
 )
@@ -74,24 +76,60 @@ func (ps *panes) putLocked(before, after topology.Tree) {
 	ps.mu.tree = after
 }
 
+// seat is where a pane is found in the arrangement.
+type seat struct {
+	Session      string // id of the session of windows that it is in
+	SessionName  string
+	SessionIndex int // among the sessions
+	Window       string
+	Index        int // of the window within its session
+	Place        int // within the window: tiles in preorder, then floats from the back to the front
+	Layer        topology.Layer
+}
+
+// seatOf finds one pane, seats all of them.
+func seatOf(t topology.Tree, p topology.Pane) seat {
+	where, _ := t.Locate(p.ID)
+	s := seat{Session: where.Session, Window: where.Window, Index: where.Index, Layer: p.Layer()}
+	s.SessionIndex = slices.IndexFunc(t.Sessions, func(o topology.Session) bool { return o.ID == s.Session })
+	s.SessionName = t.Sessions[s.SessionIndex].Name
+	s.Place = slices.IndexFunc(t.PanesOf(p.Window), func(o topology.Pane) bool { return o.ID == p.ID })
+	return s
+}
+
+func seats(t topology.Tree) map[string]seat {
+	bySession := make(map[string]seat, len(t.Sessions))
+	for i, s := range t.Sessions {
+		bySession[s.ID] = seat{Session: s.ID, SessionName: s.Name, SessionIndex: i}
+	}
+	out, windows := make(map[string]seat, len(t.Panes)), t.Places()
+	window, place := "", 0
+	for _, p := range t.List() {
+		if place++; p.Window != window {
+			window, place = p.Window, 0
+		}
+		s := bySession[windows[window].Session]
+		s.Window, s.Index, s.Place, s.Layer = window, windows[window].Index, place, p.Layer()
+		out[p.ID] = s
+	}
+	return out
+}
+
 // differing lists the panes of which pages are shown something else in the later tree: new and removed
-// ones, those that moved or were named, and those whose window has another place.
+// ones, those that were named, and those that are found elsewhere.
 func differing(before, after topology.Tree) []string {
 	was := map[string]topology.Pane{}
 	for _, p := range before.Panes {
 		was[p.ID] = p
 	}
-	from, to := before.Places(), after.Places()
+	from, to := seats(before), seats(after)
 	var out []string
 	for _, p := range after.Panes {
 		old, known := was[p.ID]
-		if !known || old.Name != p.Name || old.Window != p.Window || old.Layer() != p.Layer() || from[p.Window] != to[p.Window] {
+		if !known || old.Name != p.Name || from[p.ID] != to[p.ID] {
 			out = append(out, p.ID)
 		}
 		delete(was, p.ID)
 	}
-	for id := range was {
-		out = append(out, id)
-	}
-	return out
+	return slices.AppendSeq(out, maps.Keys(was))
 }
