@@ -17,18 +17,15 @@ import (
 	"spawn/internal/supervisor/verbs"
 )
 
-// of settings alone, in a folder of the test's own, holding the text.
-func settingsServer(t *testing.T, text string) verbServer {
+// settingsServer has settings and nothing else. There is no file yet.
+func settingsServer(t *testing.T) (s verbServer, path string) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "config.hujson")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path = filepath.Join(t.TempDir(), "config.hujson")
 	live, err := config.OpenLive(config.OpenFile(path), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return verbServer{&Supervisor{o: Options{Log: slog.New(slog.DiscardHandler)}, settings: live, inForce: live.Effective}}
+	return verbServer{&Supervisor{o: Options{Log: slog.New(slog.DiscardHandler)}, settings: live, inForce: live.Effective}}, path
 }
 
 // refusing is a room that never gets ready.
@@ -39,7 +36,7 @@ func (refusing) Prepare(context.Context, config.Config) (activate, discard func(
 }
 
 func TestAReloadThatARoomRefusesChangesNothing(t *testing.T) {
-	s := settingsServer(t, `{}`)
+	s, _ := settingsServer(t)
 	if _, err := s.SetConfig(t.Context(), verbs.ConfigSetParams{Path: "terminal.cols", Value: "100"}); err != nil {
 		t.Fatal(err)
 	}
@@ -55,9 +52,9 @@ func TestAReloadThatARoomRefusesChangesNothing(t *testing.T) {
 
 // A fault is told by its place, and never by what stands there: it may be a secret in the wrong line.
 func TestFaultsAreToldWithoutTheirValues(t *testing.T) {
-	s := settingsServer(t, `{}`)
+	s, path := settingsServer(t)
 	const secret = "hunter2-4711"
-	if err := os.WriteFile(s.settingsPath(), []byte(`{"shell": {"command": ["`+secret+`"], "integration": "`+secret+`"}}`), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(`{"shell": {"command": ["`+secret+`"], "integration": "`+secret+`"}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	found, err := s.CheckConfig(t.Context(), verbs.Empty{})
@@ -74,11 +71,6 @@ func TestFaultsAreToldWithoutTheirValues(t *testing.T) {
 	if told := fmt.Sprint(found, reloadErr, setErr); strings.Contains(told, secret) {
 		t.Errorf("it is told: %s", told)
 	}
-}
-
-func (s verbServer) settingsPath() string {
-	found, _ := s.CheckConfig(context.Background(), verbs.Empty{})
-	return found.File
 }
 
 // What comes of a room as an error has one code, that its verb declares.
