@@ -211,16 +211,11 @@ func (h *Handle) Close() {
 		h.out.close()
 		h.conn.Close()
 		if marked(h.exited) || marked(h.lost) {
-			h.sweep()
+			// The reservation decides. A worker that lives, or ends by itself, holds it.
+			if err := h.fleet.folder.Sweep(h.id); err != nil && !errors.Is(err, endpoint.ErrReserved) {
+				h.fleet.log.Warn("cannot remove what a worker left", "session", h.id, "error", err)
+			}
 		}
 		h.fleet.release(h.id, h)
 	})
-}
-
-// sweep removes what a dead worker left. The reservation decides: a worker that lives, or ends by itself,
-// holds it.
-func (h *Handle) sweep() {
-	if err := h.fleet.folder.Sweep(h.id); err != nil && !errors.Is(err, endpoint.ErrReserved) {
-		h.fleet.log.Warn("cannot remove what a worker left", "session", h.id, "error", err)
-	}
 }

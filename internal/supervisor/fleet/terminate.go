@@ -19,17 +19,9 @@ import (
 //	4 a worker that answers nothing, stopped or drowned in requests, is killed itself: the terminal is then
 //	  lost, not exited
 //
-// nil means that nothing of them is left. It may be called again, and from several goroutines. Recv should
-// go on meanwhile: EXIT is the quickest news of the end.
+// nil means that nothing of them is left but, perhaps, files, which Close removes. It may be called again,
+// and from several goroutines. Recv should go on meanwhile: EXIT is the quickest news of the end.
 func (h *Handle) Terminate(ctx context.Context) error {
-	err := h.terminate(ctx)
-	if err == nil {
-		h.sweep() // Close may have been too early: the connection ends before the reservation does
-	}
-	return err
-}
-
-func (h *Handle) terminate(ctx context.Context) error {
 	err := h.press(ctx, endpoint.SignalTERM, termGrace)
 	if errors.Is(err, errLives) {
 		err = h.press(ctx, endpoint.SignalKILL, killGrace)
