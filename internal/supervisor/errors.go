@@ -42,6 +42,12 @@ var codes = []struct {
 	{config.ErrPrepare, verbs.CodeNotInForce},
 	{doctor.ErrUnknownCheck, verbs.CodeNoCheck},
 	{context.DeadlineExceeded, verbs.CodeTimeout},
+	{fanout.ErrNoCapture, verbs.CodeOldWorker},
+	{fanout.ErrCaptures, verbs.CodeBusy},
+	{fanout.ErrFollowers, verbs.CodeBusy},
+	{fanout.ErrTyping, verbs.CodeBusy},
+	{fanout.ErrUnanswered, verbs.CodeTimeout},
+	{context.Canceled, verbs.CodeNoDaemon}, // spawnd is on its way out, or nobody waits for the answer
 	{control.ErrNotController, verbs.CodeNotController},
 	{control.ErrReadOnly, verbs.CodeReadOnly},
 	{control.ErrRequested, verbs.CodeRequested},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/sessiond/wire"
 	"spawn/internal/supervisor/fanout"
 	"spawn/internal/supervisor/fleet"
@@ -68,8 +69,8 @@ type Facts struct {
 	Viewers    int
 }
 
-// run drives the pane from its first handle to its end, and joins everything it started.
-func (p *pane) run(ctx context.Context, h *fleet.Handle) {
+// run drives the pane from its first hub, which connect has made, to its end, and joins everything it started.
+func (p *pane) run(ctx context.Context, hub *fanout.Hub) {
 	defer close(p.done)
 	watched := make(chan struct{})
 	watching, stop := context.WithCancel(ctx)
@@ -77,8 +78,8 @@ func (p *pane) run(ctx context.Context, h *fleet.Handle) {
 		defer close(watched)
 		p.watch(watching)
 	}()
-	for h != nil {
-		h = p.serve(ctx, h)
+	for hub != nil {
+		hub = p.serve(ctx, hub)
 	}
 	stop()
 	<-watched
@@ -87,10 +88,8 @@ func (p *pane) run(ctx context.Context, h *fleet.Handle) {
 	}
 }
 
-// serve runs a hub on the handle and returns the handle to go on with, or nil at the pane's end.
-func (p *pane) serve(ctx context.Context, h *fleet.Handle) *fleet.Handle {
-	hub := fanout.New(h, h.Hello(), fanout.Options{Busy: fleet.ErrBusy, Changed: p.changed, Title: p.Facts().Title, ViewersMax: p.viewersMax})
-	p.connect(h, hub)
+// serve runs a hub and returns the one to go on with, or nil at the pane's end.
+func (p *pane) serve(ctx context.Context, hub *fanout.Hub) *fanout.Hub {
 	ending, err := hub.Run(ctx)
 	p.disconnect(hub)
 	if ctx.Err() != nil {
@@ -102,7 +101,10 @@ func (p *pane) serve(ctx context.Context, h *fleet.Handle) *fleet.Handle {
 	if ending.Exit != nil {
 		return nil
 	}
-	return p.regain(ctx)
+	if h := p.regain(ctx); h != nil {
+		return p.connect(h)
+	}
+	return nil
 }
 
 // regain finds out what the loss of a connection means. The reservation decides: a worker that still
@@ -125,6 +127,7 @@ func (p *pane) regain(ctx context.Context) *fleet.Handle {
 		case <-pause.C:
 		}
 	}
+	failpoint.Pass(failpoint.WorkerLost)
 	p.mu.Lock()
 	p.mu.facts.State = StateLost
 	p.mu.Unlock()
@@ -132,11 +135,14 @@ func (p *pane) regain(ctx context.Context) *fleet.Handle {
 	return nil
 }
 
-func (p *pane) connect(h *fleet.Handle, hub *fanout.Hub) {
+// connect gives a handle its hub. From here on viewers can attach, whether the hub runs already or not.
+func (p *pane) connect(h *fleet.Handle) *fanout.Hub {
+	hub := fanout.New(h, h.Hello(), fanout.Options{Busy: fleet.ErrBusy, Changed: p.changed, Title: p.Facts().Title, ViewersMax: p.viewersMax})
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mu.handle, p.mu.hub = h, hub
 	p.mu.facts.State, p.mu.facts.PID = StateRunning, h.WorkerPID()
+	return hub
 }
 
 func (p *pane) disconnect(hub *fanout.Hub) {
@@ -179,11 +185,16 @@ func (p *pane) factsLocked() Facts {
 	return f
 }
 
+// live returns the hub of the worker that is connected, or nil.
+func (p *pane) live() *fanout.Hub {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.mu.hub
+}
+
 // attach adds a viewer, while a worker is connected.
 func (p *pane) attach(sink fanout.Sink, o fanout.AttachOptions) (*fanout.Viewer, error) {
-	p.mu.Lock()
-	hub := p.mu.hub
-	p.mu.Unlock()
+	hub := p.live()
 	if hub == nil {
 		sink.Close()
 		return nil, ErrEnded
@@ -193,9 +204,7 @@ func (p *pane) attach(sink fanout.Sink, o fanout.AttachOptions) (*fanout.Viewer,
 
 // stats tells how the viewers stand, while a worker is connected.
 func (p *pane) stats() (fanout.Stats, error) {
-	p.mu.Lock()
-	hub := p.mu.hub
-	p.mu.Unlock()
+	hub := p.live()
 	if hub == nil {
 		return fanout.Stats{}, ErrEnded
 	}

@@ -11,11 +11,13 @@ import (
 	"sync"
 
 	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/sessiond/wire"
 	"spawn/internal/supervisor/fanout"
 	"spawn/internal/supervisor/fleet"
 	"spawn/internal/supervisor/loginenv"
 	"spawn/internal/supervisor/page"
+	"spawn/internal/supervisor/shellmarks"
 	"spawn/internal/supervisor/topology"
 )
 
@@ -60,6 +62,7 @@ type panes struct {
 	environ []string // spawnd's own, from which a shell's is made
 	version string
 	inForce inForce
+	marks   shellmarks.Scripts
 	board   *page.Board // what pages see of all this
 	log     *slog.Logger
 
@@ -73,9 +76,11 @@ type panes struct {
 		sync.Mutex
 		tree    topology.Tree
 		byID    map[string]*pane // all panes of the tree whose worker was ever connected
+		asked   uint64           // how often the tree was to be saved
 		closing bool
 	}
 	saving  sync.Mutex // orders writes of the tree; taken before mu
+	written uint64     // of asked, those whose change is on disk; guarded by saving
 	telling sync.Mutex // orders what pages are told; taken before mu
 
 	refused []*fleet.Refusal // workers that were left alone at start
@@ -94,15 +99,19 @@ func (ps *panes) New(ctx context.Context, n NewPane) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
+	failpoint.Pass(failpoint.PanePlaced)
 	h, err := ps.fleet.Launch(ctx, worker, ps.spec(n, place.ID))
 	if err != nil {
 		ps.forget(place.ID)
 		return Row{}, fmt.Errorf("%w: %w", errStart, err)
 	}
+	failpoint.Pass(failpoint.PaneLaunched)
 	ps.drive(place.ID, worker, h)
+	failpoint.Pass(failpoint.PaneDriven)
 	if err := ps.save(); err != nil {
 		ps.log.Error("names and ids of terminals are not saved", "error", err)
 	}
+	failpoint.Pass(failpoint.PaneKept)
 	return ps.Row(place.ID)
 }
 
@@ -144,6 +153,9 @@ func (ps *panes) spec(n NewPane, id string) fleet.Spec {
 	}
 	if len(s.Argv) == 0 {
 		s.Argv = ps.account.Argv()
+		if ps.inForce.shellIntegration() {
+			s.Argv, s.Env = ps.marks.Dress(s.Argv, s.Env)
+		}
 	}
 	s.Cwd = cmp.Or(s.Cwd, ps.account.Home)
 	cols, rows := ps.inForce.terminalSize()
@@ -170,12 +182,15 @@ func (ps *panes) drive(id string, worker endpoint.SessionID, h *fleet.Handle) {
 	if at, ok := ps.mu.tree.Pane(id); ok {
 		p.mu.facts.Title = at.Title
 	}
+	ps.mu.Unlock()
+	hub := p.connect(h) // before anybody can ask for the pane: it must not say that it has ended
+	ps.mu.Lock()
 	ps.mu.byID[id] = p
 	ps.running.Add(1)
 	ps.mu.Unlock()
 	go func() {
 		defer ps.running.Done()
-		p.run(ps.ctx, h)
+		p.run(ps.ctx, hub)
 	}()
 	ps.tell(id)
 }
@@ -183,18 +198,8 @@ func (ps *panes) drive(id string, worker endpoint.SessionID, h *fleet.Handle) {
 // noted keeps in the tree what must outlive spawnd of a pane's new facts, and tells the watchers.
 func (ps *panes) noted(id string, f Facts) {
 	ps.mu.Lock()
-	tree, err := ps.mu.tree.SetTitle(id, f.Title)
-	switch {
-	case err != nil: // the pane was closed
-	case f.State == StateLost:
-		tree, err = tree.Lost(id)
-	case f.Exit != nil:
-		tree, err = tree.Ended(id, topology.End{ExitCode: f.Exit.ExitCode, Signal: f.Exit.Signal})
-	}
-	changed := err == nil && !tree.Equal(ps.mu.tree)
-	if changed {
-		ps.mu.tree = tree
-	}
+	tree, changed := withFacts(ps.mu.tree, id, f)
+	ps.mu.tree = tree
 	ps.mu.Unlock()
 	if changed {
 		select {
@@ -203,6 +208,27 @@ func (ps *panes) noted(id string, f Facts) {
 		}
 	}
 	ps.tell(id)
+}
+
+// withFacts returns the tree with what it keeps of a pane's facts, and whether that is new. Most news are of
+// something else, and then the tree, which may be large, is neither copied nor compared.
+func withFacts(t topology.Tree, id string, f Facts) (topology.Tree, bool) {
+	over := f.State == StateLost || f.Exit != nil
+	if at, known := t.Pane(id); !known || at.Title == f.Title && !over {
+		return t, false // unknown: the pane was closed
+	}
+	next, err := t.SetTitle(id, f.Title)
+	switch {
+	case err != nil:
+	case f.State == StateLost:
+		next, err = next.Lost(id)
+	case f.Exit != nil:
+		next, err = next.Ended(id, topology.End{ExitCode: f.Exit.ExitCode, Signal: f.Exit.Signal})
+	}
+	if err != nil || next.Equal(t) {
+		return t, false
+	}
+	return next, true
 }
 
 // Close ends a pane's terminal and takes the pane away. It does not wait for a shell that ignores TERM
@@ -220,10 +246,13 @@ func (ps *panes) Close(ctx context.Context, id string) error {
 			return fmt.Errorf("close %s: %w", id, err)
 		}
 	}
+	failpoint.Pass(failpoint.PaneEnded)
 	ps.forget(id)
+	failpoint.Pass(failpoint.PaneForgot)
 	if err := ps.save(); err != nil {
 		ps.log.Error("names and ids of terminals are not saved", "error", err)
 	}
+	failpoint.Pass(failpoint.PaneClosed)
 	return nil
 }
 

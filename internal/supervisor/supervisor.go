@@ -24,13 +24,16 @@ import (
 	"time"
 
 	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/supervisor/access"
 	"spawn/internal/supervisor/config"
 	"spawn/internal/supervisor/fleet"
 	"spawn/internal/supervisor/loginenv"
 	"spawn/internal/supervisor/page"
 	"spawn/internal/supervisor/rtc"
+	"spawn/internal/supervisor/shellmarks"
 	"spawn/internal/supervisor/signaling"
+	"spawn/internal/supervisor/texts"
 	"spawn/internal/supervisor/topology"
 	"spawn/internal/supervisor/verbs"
 )
@@ -74,6 +77,8 @@ type Supervisor struct {
 	page      netip.AddrPort // where the page is served
 	examining chan struct{}  // 1 slot: one look of the doctor at a time
 
+	runs texts.Runs
+
 	stop  context.CancelFunc     // ends Serve
 	asked atomic.Pointer[string] // what server.shutdown wants of the terminals; nil when nobody asked
 	// lastWord is called when the terminals end with spawnd: what ran has ended and is reaped, whole tells
@@ -102,6 +107,7 @@ func (s *Supervisor) open(ctx context.Context) error {
 	if err := s.lock(folders.Lock()); err != nil {
 		return err
 	}
+	failpoint.Pass(failpoint.HostLocked)
 	if err := s.openSettings(folders); err != nil {
 		return err
 	}
@@ -145,11 +151,20 @@ func (s *Supervisor) openPanes(ctx context.Context, folders config.Folders, acco
 	if err := s.lock(folder.Path() + string(os.PathSeparator) + workerLock); err != nil {
 		return err
 	}
+	failpoint.Pass(failpoint.WorkersLocked)
 	s.folder = folder
 	if s.scoper, err = fleet.DetectScoper(ctx); err != nil {
 		s.o.Log.Info("workers get no scope of their own", "because", err)
+		if s.inForce.terminalLimits() != (fleet.Limits{}) {
+			s.o.Log.Warn("limits of a terminal do not hold: they need a scope")
+		}
+	}
+	marks, err := shellmarks.Install(folders.ShellScripts())
+	if err != nil {
+		return err
 	}
 	s.panes = &panes{
+		marks:   marks,
 		fleet:   fleet.New(fleet.Options{Folder: folder, WorkerPath: s.o.WorkerPath, Scoper: s.scoper, Log: s.o.Log}),
 		store:   topology.NewStore(folders.Topology()),
 		account: account, environ: s.o.Environ, version: s.o.Version, inForce: s.inForce, log: s.o.Log,
@@ -167,6 +182,7 @@ func (s *Supervisor) openControl(folders config.Folders) error {
 	if err != nil {
 		return err
 	}
+	failpoint.Pass(failpoint.ControlBound)
 	s.control = ln
 	s.closers = append(s.closers, ln)
 	return nil
@@ -183,6 +199,7 @@ func (s *Supervisor) openPages(folders config.Folders) error {
 	if err != nil {
 		return err
 	}
+	failpoint.Pass(failpoint.PageBound)
 	at := ln.Addr().(*net.TCPAddr).AddrPort()
 	s.page = at
 	// The channels are on the same loopback address as the page, on a port of their own.
@@ -223,6 +240,7 @@ func (s *Supervisor) Serve(ctx context.Context) error {
 	})
 	ways.Go(func() { s.watchSettings(ctx) })
 	ways.Wait()
+	failpoint.Pass(failpoint.WaysClosed)
 	return errors.Join(errs[0], errs[1], s.endTerminals(ctx))
 }
 

@@ -22,6 +22,7 @@ import (
 // fakeServer is a spawnd with one pane, p1.
 type fakeServer struct {
 	Settings // nothing of them is asked for here
+	fakeTexts
 
 	mu      sync.Mutex
 	started []PaneNewParams

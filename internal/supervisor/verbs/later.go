@@ -11,12 +11,11 @@ import (
 // its slice to table.
 //
 //	sessions, windows, places   Arrangement
-//	text                        Texts
 //	control                     Steering
 //	shares, grants, devices     Sharing
 //	events                      Happenings
 //	recovery                    Checkpoints
-var later = slices.Concat(sessionVerbs, windowVerbs, placeVerbs, textVerbs, steerVerbs, shareVerbs, eventVerbs, recoveryVerbs)
+var later = slices.Concat(sessionVerbs, windowVerbs, placeVerbs, steerVerbs, shareVerbs, eventVerbs, recoveryVerbs)
 
 // via does a verb by one method of what the server is.
 func via[S any, P params, R any](do func(S, context.Context, P) (R, error)) func(context.Context, *ask, P) (R, error) {

@@ -84,7 +84,7 @@ func TestHowLongAVerbMayRun(t *testing.T) {
 		`{"pane":"p0","text":"x","timeout_ms":600000}`: 10 * time.Minute,
 		`{"pane":"p0"}`:                                runTimeout,
 	} {
-		for _, v := range later {
+		for _, v := range allRows() {
 			if v.Name == PaneWait && v.Long(Raw(params)) != want {
 				t.Errorf("%s: %v, want %v", params, v.Long(Raw(params)), want)
 			}
@@ -95,7 +95,7 @@ func TestHowLongAVerbMayRun(t *testing.T) {
 // Parameters that exclude or need each other are told before anything is done.
 func TestLaterParametersLimitEachOther(t *testing.T) {
 	byName := map[string]Verb{}
-	for _, v := range later {
+	for _, v := range allRows() {
 		byName[v.Name] = v
 	}
 	for _, c := range []struct{ verb, params, param string }{

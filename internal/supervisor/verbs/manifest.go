@@ -35,6 +35,7 @@ type Server interface {
 	Daemon
 	Settings
 	Ending
+	Texts
 }
 
 // Verb is one row of the table.
@@ -102,7 +103,7 @@ func (v Verb) rights() []Right {
 	return all
 }
 
-var table = slices.Concat(paneVerbs, viewerVerbs, pairingVerbs, daemonVerbs, endingVerbs, settingVerbs)
+var table = slices.Concat(paneVerbs, textVerbs, viewerVerbs, pairingVerbs, daemonVerbs, endingVerbs, settingVerbs)
 
 // params is what every type of parameters says of itself.
 type params interface {
