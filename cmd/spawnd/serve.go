@@ -30,7 +30,8 @@ func serveCommand() *cobra.Command {
 
 The address to open is one line on standard output; everything else is log on standard error.
 SIGTERM and SIGINT detach: terminals go on, and the next spawnd adopts them. The setting
-shutdown.sessions = "terminate" makes them end every terminal instead.`,
+shutdown.sessions = "terminate" makes them end every terminal instead; so does, once,
+spawnd server shutdown --sessions terminate.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			flags := startFlags{listen: listen}

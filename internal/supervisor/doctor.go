@@ -16,7 +16,7 @@ import (
 	"spawn/internal/supervisor/loginenv"
 )
 
-// Doctor looks at this spawnd and the machine that it is on. One run at a time; others wait.
+// Doctor looks at this spawnd and the machine that it is on. One run at a time; others wait until ctx ends.
 func (s *Supervisor) Doctor(ctx context.Context, p doctor.Params, extra ...doctor.Check) (doctor.Report, error) {
 	select {
 	case s.examining <- struct{}{}:

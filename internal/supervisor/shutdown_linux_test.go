@@ -46,12 +46,25 @@ func (h *host) call(verb string, params, result any) {
 	}
 }
 
-// terminal starts one whose shell runs the script, and returns its worker's session.
+// terminal starts one whose shell runs the script, and returns its worker's session when it does: a worker
+// that is ended before its program runs knows of no end.
 func (h *host) terminal(script string) string {
 	h.Helper()
+	runs := filepath.Join(h.TempDir(), "runs")
 	var made verbs.PaneResult
-	h.call(verbs.PaneNew, verbs.PaneNewParams{Argv: []string{"/bin/sh", "-c", script}}, &made)
-	return made.Pane.SessionID
+	h.call(verbs.PaneNew, verbs.PaneNewParams{Argv: []string{"/bin/sh", "-c", "echo > " + runs + "; " + script}}, &made)
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for {
+		if _, err := os.Lstat(runs); err == nil {
+			return made.Pane.SessionID
+		}
+		select {
+		case <-look.C:
+		case <-h.Context().Done():
+			h.Fatal("the program does not start")
+		}
+	}
 }
 
 // ended waits for the end of Serve, closes, and returns what Serve said.
