@@ -140,9 +140,9 @@ func (ps *panes) spec(n NewPane, id string) fleet.Spec {
 	}
 	if len(s.Argv) == 0 {
 		s.Argv = ps.account.Argv()
-		if now.Shell.Integration {
-			s.Argv, s.Env = ps.marks.Dress(s.Argv, s.Env)
-		}
+	}
+	if len(n.Argv) == 0 && now.Shell.Integration { // a program that somebody names starts as it is
+		s.Argv, s.Env = ps.marks.Dress(s.Argv, s.Env)
 	}
 	s.Cwd = cmp.Or(s.Cwd, ps.account.Home)
 	s.Cols, s.Rows = cmp.Or(s.Cols, uint16(now.Terminal.Cols)), cmp.Or(s.Rows, uint16(now.Terminal.Rows))
