@@ -75,8 +75,9 @@ var floor = map[string][]string{
 	},
 
 	"cmd/spawn-worker":  {"internal/version", "internal/sessiond", "internal/sessiond/endpoint", "internal/sessiond/failpoint", "internal/sessiond/scrollback"},
-	"cmd/spawnd":        {"internal/version", "internal/strictjson", "internal/sessiond/endpoint", "internal/supervisor", "internal/supervisor/", "packaging/systemd", "web"},
+	"cmd/spawnd":        {"internal/version", "internal/strictjson", "internal/sessiond/endpoint", "internal/supervisor", "internal/supervisor/", "packaging/systemd", "docs", "web"},
 	"packaging/systemd": {},
+	"docs":              {},
 	"web":               {},
 }
 
