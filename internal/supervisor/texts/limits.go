@@ -46,10 +46,10 @@ func encoded(text string) int {
 	n := len(`"",`)
 	for i := range len(text) {
 		switch c := text[i]; {
+		case c == '"' || c == '\\' || c == '\n':
+			n += 2
 		case c < 0x20:
 			n += len(`\u001b`)
-		case c == '"' || c == '\\':
-			n += 2
 		default:
 			n++
 		}
@@ -80,8 +80,9 @@ func fitting(text string, most int) (end string, cut bool) {
 		}
 		at--
 	}
+	whole := text[at-1] == '\n'
 	text = text[at:]
-	if _, rest, ok := strings.Cut(text, "\n"); ok {
+	if _, rest, ok := strings.Cut(text, "\n"); ok && !whole && rest != "" {
 		return rest, true
 	}
 	return strings.ToValidUTF8(text, ""), true
