@@ -13,9 +13,11 @@ const (
 	lookEvery = 100 * time.Millisecond
 	// partialBytesMax bounds the unfinished line in which a wait looks for a text; the rest is its front.
 	partialBytesMax = 64 << 10
-	// marksGrace is how long a shell that has marked nothing yet may take to its first prompt.
+	// marksGrace is how long a shell that has marked nothing yet may take to its first prompt, and one whose
+	// command is over to make the next.
 	marksGrace = 3 * time.Second
-	// promptGrace is how long a shell may take from a command's end to its prompt, and the news of it to us.
+	// promptGrace is how long a run waits for the prompt behind its command, and the next one for news of a
+	// command's end, which comes a little after it.
 	promptGrace = 500 * time.Millisecond
 	// refusedAfter is how long a shell that shows a prompt behind what was typed, and begins no command, is
 	// waited for: it has refused the line. Shells also show a prompt again and begin right after it.
