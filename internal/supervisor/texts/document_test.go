@@ -61,11 +61,11 @@ func TestRowsAreChosenByNumber(t *testing.T) {
 
 func TestAnAnswerIsBoundedAsJSON(t *testing.T) {
 	bubble(t, func(s *screen) {
-		row := strings.Repeat(`"`, 1000)
-		s.shot.Screen = slices.Repeat([]string{row}, 1000)
-		s.shot.History = slices.Repeat([]string{row}, 9000)
+		row := strings.Repeat(`"`, 4000)
+		s.shot.Screen = slices.Repeat([]string{row}, 250)
+		s.shot.History = slices.Repeat([]string{row}, 1250)
 		r, err := Capture(s.Context(), s, verbs.PaneCaptureParams{Part: "all"})
-		if err != nil || !r.More || len(r.Lines) < answerBytes/2/1010 {
+		if err != nil || !r.More || len(r.Lines) < answerBytes/2/4010 {
 			t.Fatalf("%d rows, more %t, %v", len(r.Lines), r.More, err)
 		}
 		found, err := Search(s.Context(), s, verbs.PaneSearchParams{Regex: `".*`, Max: 10000})

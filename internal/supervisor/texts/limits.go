@@ -34,8 +34,9 @@ const (
 
 	// runBytesDefault is how much a run returns when nobody says.
 	runBytesDefault = 1 << 20
-	// rawBytesMax bounds what is held of a command's output, escape sequences included. The front goes first.
-	rawBytesMax = 8 << 20
+	// rawBytesMax is how much of a command's output is held at least, escape sequences included, and half of
+	// the most. The front goes first.
+	rawBytesMax = 4 << 20
 
 	// matchesDefault is how many matches a search returns when nobody says.
 	matchesDefault = 1000
