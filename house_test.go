@@ -76,9 +76,10 @@ var floor = map[string][]string{
 	},
 
 	"cmd/spawn-worker":  {"internal/version", "internal/sessiond", "internal/sessiond/endpoint", "internal/sessiond/failpoint", "internal/sessiond/scrollback"},
-	"cmd/spawnd":        {"internal/version", "internal/strictjson", "internal/sessiond/endpoint", "internal/sessiond/failpoint", "internal/supervisor", "internal/supervisor/", "packaging/systemd", "web"},
+	"cmd/spawnd":        {"internal/version", "internal/strictjson", "internal/sessiond/endpoint", "internal/sessiond/failpoint", "internal/supervisor", "internal/supervisor/", "packaging/systemd", "docs", "web"},
 	"internal/e2e":      {"internal/sessiond/endpoint", "internal/sessiond/wire", "internal/supervisor/verbs", "internal/supervisor/verbs/dial"},
 	"packaging/systemd": {},
+	"docs":              {},
 	"web":               {},
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/sessiond/wire"
 	"spawn/internal/strictjson"
 	"spawn/internal/supervisor/verbs"
 	"spawn/internal/supervisor/verbs/dial"
@@ -56,6 +57,7 @@ func build(m *testing.M) int {
 //	exits N ARG...    run spawnd with the arguments and expect exit code N
 //	viewer PANE NAME [--read-only]
 //	                  attach a viewer of that name until the script ends
+//	stream P IN WANT  become a viewer of pane P, type IN, and read until WANT has been put out
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -80,7 +82,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"serve": scriptServe, "exits": scriptExits, "viewer": scriptViewer,
+			"serve": scriptServe, "exits": scriptExits, "viewer": scriptViewer, "stream": scriptStream,
 		},
 	})
 }
@@ -186,6 +188,38 @@ func scriptViewer(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}()
 	ts.Defer(func() { _ = stream.Close(); <-ended })
+}
+
+// scriptStream speaks the frames that follow pane.stream.
+func scriptStream(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: stream PANE INPUT WANT")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	socket := dial.Socket{Path: filepath.Join(ts.Getenv("XDG_RUNTIME_DIR"), "spawn", "spawnd.sock")}
+	s, result, err := socket.Stream(ctx, verbs.PaneStreamParams{Pane: args[0], Cols: 100, Rows: 30, Take: true, Name: "script"})
+	ts.Check(err)
+	defer s.Close()
+	defer context.AfterFunc(ctx, func() { _ = s.Close() })()
+	ts.Check(s.Input([]byte(args[1] + "\r")))
+	var out []byte
+	first := true
+	for !bytes.Contains(out, []byte(args[2])) {
+		kind, payload, err := s.Recv()
+		if err != nil {
+			ts.Fatalf("viewer %s: %v after %q", result.Viewer, err, out)
+		}
+		switch kind {
+		case wire.KindReplay:
+			first = false
+		case wire.KindOutput:
+			if first {
+				ts.Fatalf("output came before the first snapshot")
+			}
+			out = append(out, payload...)
+		}
+	}
 }
 
 // logBuffer is a log that two goroutines share.

@@ -121,9 +121,9 @@ func (ps *panes) spec(n NewPane, id string) fleet.Spec {
 	}
 	if len(s.Argv) == 0 {
 		s.Argv = ps.account.Argv()
-		if ps.inForce.shellIntegration() {
-			s.Argv, s.Env = ps.marks.Dress(s.Argv, s.Env)
-		}
+	}
+	if len(n.Argv) == 0 && ps.inForce.shellIntegration() { // a program that somebody names starts as it is
+		s.Argv, s.Env = ps.marks.Dress(s.Argv, s.Env)
 	}
 	s.Cwd = cmp.Or(s.Cwd, ps.account.Home)
 	cols, rows := ps.inForce.terminalSize()

@@ -12,6 +12,8 @@
 //	  ring keeps one for viewers that come back             (ring.go, resume.go)
 //	5 each viewer's writer takes pieces and calls Sink     (viewer.go; blocks as it likes)
 //
+// Followers, who wait for something in the output, get a copy at 4 and take it themselves (follow.go).
+//
 // In: the viewer's own goroutine asks control under Hub.mu and hands the bytes to Source.Input there,
 // so that no input passes a change of the controller (steer.go).
 //

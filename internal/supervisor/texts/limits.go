@@ -13,9 +13,11 @@ const (
 	lookEvery = 100 * time.Millisecond
 	// partialBytesMax bounds the unfinished line in which a wait looks for a text; the rest is its front.
 	partialBytesMax = 64 << 10
-	// marksGrace is how long a shell that has marked nothing yet may take to its first prompt.
+	// marksGrace is how long a shell that has marked nothing yet may take to its first prompt, and one whose
+	// command is over to make the next.
 	marksGrace = 3 * time.Second
-	// promptGrace is how long a shell may take from a command's end to its prompt, and the news of it to us.
+	// promptGrace is how long a run waits for the prompt behind its command, and the next one for news of a
+	// command's end, which comes a little after it.
 	promptGrace = 500 * time.Millisecond
 	// refusedAfter is how long a shell that shows a prompt behind what was typed, and begins no command, is
 	// waited for: it has refused the line. Shells also show a prompt again and begin right after it.
@@ -32,8 +34,9 @@ const (
 
 	// runBytesDefault is how much a run returns when nobody says.
 	runBytesDefault = 1 << 20
-	// rawBytesMax bounds what is held of a command's output, escape sequences included. The front goes first.
-	rawBytesMax = 8 << 20
+	// rawBytesMax is how much of a command's output is held at least, escape sequences included, and half of
+	// the most. The front goes first.
+	rawBytesMax = 4 << 20
 
 	// matchesDefault is how many matches a search returns when nobody says.
 	matchesDefault = 1000
@@ -46,10 +49,10 @@ func encoded(text string) int {
 	n := len(`"",`)
 	for i := range len(text) {
 		switch c := text[i]; {
+		case c == '"' || c == '\\' || c == '\n':
+			n += 2
 		case c < 0x20:
 			n += len(`\u001b`)
-		case c == '"' || c == '\\':
-			n += 2
 		default:
 			n++
 		}
@@ -80,8 +83,9 @@ func fitting(text string, most int) (end string, cut bool) {
 		}
 		at--
 	}
+	whole := text[at-1] == '\n'
 	text = text[at:]
-	if _, rest, ok := strings.Cut(text, "\n"); ok {
+	if _, rest, ok := strings.Cut(text, "\n"); ok && !whole && rest != "" {
 		return rest, true
 	}
 	return strings.ToValidUTF8(text, ""), true

@@ -94,9 +94,9 @@ func awaitPrompt(ctx context.Context, f Follower) error {
 		case h.Prompt.At():
 			return nil
 		}
-		busy := back.C
-		if h.Prompt.Last == 0 {
-			busy = nil
+		var busy <-chan time.Time
+		if h.Prompt.Last == 'C' {
+			busy = back.C
 		}
 		select {
 		case <-f.Ready():
@@ -106,6 +106,7 @@ func awaitPrompt(ctx context.Context, f Follower) error {
 			if h.Prompt.Last == 0 {
 				return unmarked()
 			}
+			return verbs.Errorf(verbs.CodeNotAtPrompt, "the shell does not come back to its prompt")
 		case <-ctx.Done():
 			return late(ctx, "the shell did not come to its prompt in time; nothing was typed")
 		}

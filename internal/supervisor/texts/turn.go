@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"regexp"
 
+	"spawn/internal/sessiond/wire"
 	"spawn/internal/supervisor/fanout"
 	"spawn/internal/supervisor/turns"
 	"spawn/internal/supervisor/verbs"
@@ -63,8 +64,8 @@ func (t *turn) feed(output []byte) {
 		t.raw = append(t.raw, output...)
 	}
 	t.scan.Feed(output, t.mark)
-	if extra := len(t.raw) - rawBytesMax; extra > 0 && t.stage < over {
-		t.raw = append(t.raw[:0], t.raw[extra:]...)
+	if len(t.raw) > 2*rawBytesMax && t.stage < over { // seldom, because all that stays is moved
+		t.raw = append(t.raw[:0], t.raw[len(t.raw)-rawBytesMax:]...)
 		t.cut = t.cut || t.stage == running
 	}
 }
@@ -94,6 +95,9 @@ func (t *turn) at(position uint64) int {
 // a sign in a style of its own, blanks to the margin, and back (zshoptions, PROMPT_SP).
 var endOfLine = regexp.MustCompile(`(?:\x1b\[[0-9;]*m)*[%#]?(?:\x1b\[[0-9;]*m)* +\r \r$`)
 
+// endBytesMax is more than that takes on the widest terminal.
+const endBytesMax = 2 * wire.SizeMax
+
 func (t *turn) result(most uint32) verbs.PaneRunResult {
 	if most == 0 {
 		most = runBytesDefault
@@ -104,8 +108,9 @@ func (t *turn) result(most uint32) verbs.PaneRunResult {
 			raw = raw[n+1:] // the first line is a part of one
 		}
 	}
-	if at := endOfLine.FindIndex(raw); at != nil {
-		raw = raw[:at[0]]
+	last := max(0, len(raw)-endBytesMax)
+	if at := endOfLine.FindIndex(raw[last:]); at != nil {
+		raw = raw[:last+at[0]]
 	}
 	text, clipped := turns.Plain(raw, int(most))
 	text, more := fitting(text, answerBytes)

@@ -32,8 +32,9 @@ func Plain(output []byte, max int) (text string, clipped bool) {
 	if len(text) <= max {
 		return text, r.dropped
 	}
+	whole := text[len(text)-max-1] == '\n'
 	text = text[len(text)-max:]
-	if _, rest, ok := strings.Cut(text, "\n"); ok {
+	if _, rest, ok := strings.Cut(text, "\n"); ok && !whole && rest != "" {
 		return rest, true
 	}
 	for text != "" && !utf8.RuneStart(text[0]) {

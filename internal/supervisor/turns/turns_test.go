@@ -89,6 +89,12 @@ func TestPlainKeepsTheEnd(t *testing.T) {
 	if got, clipped := Plain([]byte("first\nsecond\nthird\n"), 12); got != "third\n" || !clipped {
 		t.Errorf("%q, %v", got, clipped)
 	}
+	if got, clipped := Plain([]byte("first\nthird\n"), 6); got != "third\n" || !clipped {
+		t.Errorf("%q, %v", got, clipped)
+	}
+	if got, clipped := Plain([]byte("one long line\n"), 6); got != " line\n" || !clipped {
+		t.Errorf("a line that does not fit has an end: %q, %v", got, clipped)
+	}
 	if got, clipped := Plain([]byte("日本語"), 4); got != "語" || !clipped {
 		t.Errorf("%q, %v", got, clipped)
 	}

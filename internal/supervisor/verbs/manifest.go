@@ -56,6 +56,7 @@ type Verb struct {
 	Own     bool         // the Authority decides by what is asked; Right is zero
 	Example any          // parameters as a reader may write them; On is what they name
 
+	waits bool // may take as long as its parameters say
 	long  func(params Raw) time.Duration
 	zero  func() any // a pointer to an empty result
 	check func(params Raw) error
@@ -163,7 +164,7 @@ func (r row[P, R]) verb() Verb {
 	v := Verb{
 		Name: r.Name, Summary: r.Summary, Right: r.Right, On: r.Example.on(), Each: r.Each, Params: shape.Of(p), Result: shape.Of(result),
 		Errors: r.Errors, Stream: r.Stream, Lines: r.Lines, Own: r.Own, Example: r.Example,
-		zero: func() any { return new(R) },
+		zero: func() any { return new(R) }, waits: r.Within != nil,
 	}
 	v.check = func(src Raw) error {
 		_, err := decode[P](v.Params, src)
