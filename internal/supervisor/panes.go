@@ -63,6 +63,7 @@ type panes struct {
 	settings func() config.Config // what is in force
 	board    *page.Board          // what pages see of all this
 	log      *slog.Logger
+	told     *chronicle // who is told what happens; nil: nobody
 
 	ctx     context.Context // of every pane's run; ends with close
 	cancel  context.CancelFunc
