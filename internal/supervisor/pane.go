@@ -54,6 +54,8 @@ type pane struct {
 		handle *fleet.Handle // nil when no worker is connected
 		hub    *fanout.Hub   // nil when no worker is connected
 		facts  Facts         // last known, for when there is no hub
+		shell  int           // pid of the program; 0 when the worker did not say
+		adopts bool          // the worker is among the parents of all that came of its terminal
 	}
 }
 
@@ -137,6 +139,7 @@ func (p *pane) connect(h *fleet.Handle, hub *fanout.Hub) {
 	defer p.mu.Unlock()
 	p.mu.handle, p.mu.hub = h, hub
 	p.mu.facts.State, p.mu.facts.PID = StateRunning, h.WorkerPID()
+	p.mu.shell, p.mu.adopts = h.Hello().PID, adoptsOrphans(h)
 }
 
 func (p *pane) disconnect(hub *fanout.Hub) {

@@ -80,6 +80,7 @@ type panes struct {
 	telling sync.Mutex // orders what pages are told; taken before mu
 
 	refused []*fleet.Refusal // workers that were left alone at start
+	strays  bool             // workers without a pane may have left processes that nothing ties to them
 
 	unlocked sync.Once // the first worker that could not lock its key is logged, the others are alike
 }
@@ -159,6 +160,7 @@ func (ps *panes) drive(id string, worker endpoint.SessionID, h *fleet.Handle) {
 		})
 	}
 	p.mu.facts = Facts{State: StateRunning, PID: h.WorkerPID(), Cols: hello.Cols, Rows: hello.Rows}
+	p.mu.shell, p.mu.adopts = hello.PID, adoptsOrphans(h)
 	p.onFacts = func(f Facts) { ps.noted(id, f) }
 	ps.mu.Lock()
 	if at, ok := ps.mu.tree.Pane(id); ok {

@@ -2,7 +2,7 @@
 
 // Package supervisor is spawnd: it builds its rooms, runs them, and closes them in reverse.
 //
-//	locks ─ settings ─ worker folder ─ fleet ─ panes (adopted) ─ control socket ─ door ─ peers ─ HTTP ─ ready
+//	locks ─ settings ─ worker folder ─ fleet ─ panes (adopted) ─ door, rights ─ control socket ─ peers ─ HTTP ─ ready
 //
 // Nothing that a terminal needs is in here. A spawnd that is killed at any point is followed by one that
 // adopts the same workers.
@@ -55,15 +55,16 @@ type Options struct {
 
 // Supervisor is a spawnd that is ready to serve.
 type Supervisor struct {
-	o        Options
-	closers  []io.Closer // in the order of opening; closed in reverse
-	settings *config.Live
-	panes    *panes
-	pages    *pages
-	server   *signaling.Server
-	control  *verbs.Listener
-	door     *access.Door
-	started  time.Time
+	o         Options
+	closers   []io.Closer // in the order of opening; closed in reverse
+	settings  *config.Live
+	panes     *panes
+	pages     *pages
+	server    *signaling.Server
+	control   *verbs.Listener
+	door      *access.Door
+	authority *access.Authority
+	started   time.Time
 
 	account  loginenv.Account
 	folders  config.Folders
@@ -104,10 +105,13 @@ func (s *Supervisor) open(ctx context.Context) error {
 	if err := s.openPanes(ctx, folders, account); err != nil {
 		return err
 	}
+	if err := s.openRights(folders); err != nil {
+		return err
+	}
 	if err := s.openControl(folders); err != nil {
 		return err
 	}
-	return s.openPages(folders)
+	return s.openPages()
 }
 
 func (s *Supervisor) lock(path string) error {
@@ -158,13 +162,7 @@ func (s *Supervisor) openControl(folders config.Folders) error {
 	return nil
 }
 
-func (s *Supervisor) openPages(folders config.Folders) error {
-	door, err := access.Open(folders.State, access.Options{Log: s.o.Log})
-	if err != nil {
-		return err
-	}
-	s.door = door
-	s.closers = append(s.closers, door)
+func (s *Supervisor) openPages() error {
 	ln, err := signaling.Listen(s.settings.Effective().Serve.Listen)
 	if err != nil {
 		return err
@@ -183,7 +181,7 @@ func (s *Supervisor) openPages(folders config.Folders) error {
 		server:  page.Server{Version: s.o.Version, HostName: host, Source: "spawn/" + rand.Text()},
 		pairURL: func() (string, error) { return pair(s.door, s.server) },
 	}
-	s.server, err = signaling.New(ln, signaling.Options{Door: door, Peers: s.pages, App: s.o.App, HostName: host, Log: s.o.Log})
+	s.server, err = signaling.New(ln, signaling.Options{Door: s.door, Peers: s.pages, App: s.o.App, HostName: host, Log: s.o.Log})
 	return err
 }
 
@@ -204,7 +202,9 @@ func (s *Supervisor) Serve(ctx context.Context) error {
 	var ways sync.WaitGroup
 	ways.Go(func() { errs[0] = s.server.Serve(ctx); cancel() })
 	ways.Go(func() {
-		errs[1] = verbs.Serve(ctx, s.control, verbs.Options{Server: verbServer{s}, CheckPeer: endpoint.CheckPeer, Log: s.o.Log})
+		errs[1] = verbs.Serve(ctx, s.control, verbs.Options{
+			Server: verbServer{s}, CheckPeer: endpoint.CheckPeer, Identity: identity{s}, Authority: judge{s.authority}, Log: s.o.Log,
+		})
 		cancel()
 	})
 	ways.Go(func() { s.watchSettings(ctx) })
