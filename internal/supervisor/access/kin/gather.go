@@ -124,11 +124,11 @@ func (s situation) session(e *evidence, peer process, own []process) {
 }
 
 func (s situation) parents(e *evidence, line, own []process, whole bool) {
-	for _, at := range line {
+	for above, at := range line {
 		if i := slices.IndexFunc(s.panes, func(p Pane) bool { return at.pid == p.Child || at.pid == p.Worker }); i >= 0 {
 			e.inside(inLine, s.panes[i].ID)
 		}
-		if at.pid == s.self || at.name == workerName && !slices.Contains(own, at) {
+		if at.pid == s.self && above > 0 || at.name == workerName && !slices.Contains(own, at) {
 			e.found |= fromUs
 		}
 	}

@@ -217,6 +217,14 @@ func TestWhereWorkersAdoptOrphans(t *testing.T) {
 	}
 }
 
+// spawnd itself, when it asks itself, is in its own session.
+func TestSpawndItself(t *testing.T) {
+	s := situation{host: desktop(), panes: desktopPanes, self: 200, uid: me, scoped: true}
+	if got := s.gather(200).decide(); got != (Place{Outside, "", 'I'}) {
+		t.Errorf("got %v by %c", got.Verdict, got.Row)
+	}
+}
+
 // A parent that ends while the line is read, and whose number then means another process, is not taken
 // for a parent.
 func TestReusedNumberIsNoParent(t *testing.T) {
