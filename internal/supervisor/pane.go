@@ -39,13 +39,14 @@ const (
 //	running ──EXIT──► exited (the hub goes on while the worker lingers)
 //	   └─────worker gone, no EXIT──► lost
 type pane struct {
-	id      string
-	worker  endpoint.SessionID
-	fleet   *fleet.Fleet
-	log     *slog.Logger
-	changed chan struct{} // 1 slot: hubs say here that facts changed
-	onFacts func(Facts)   // called by watch, one at a time
-	done    chan struct{} // closed when run has ended
+	id       string
+	worker   endpoint.SessionID
+	fleet    *fleet.Fleet
+	log      *slog.Logger
+	changed  chan struct{}       // 1 slot: hubs say here that facts changed
+	onFacts  func(Facts)         // called by watch, one at a time
+	onReport func(fanout.Report) // called under the hub's lock
+	done     chan struct{}       // closed when run has ended
 
 	viewersMax func() int // what is in force
 
@@ -91,7 +92,7 @@ func (p *pane) run(ctx context.Context, h *fleet.Handle) {
 
 // serve runs a hub on the handle and returns the handle to go on with, or nil at the pane's end.
 func (p *pane) serve(ctx context.Context, h *fleet.Handle) *fleet.Handle {
-	hub := fanout.New(h, h.Hello(), fanout.Options{Busy: fleet.ErrBusy, Changed: p.changed, Title: p.Facts().Title, ViewersMax: p.viewersMax})
+	hub := fanout.New(h, h.Hello(), fanout.Options{Busy: fleet.ErrBusy, Changed: p.changed, Title: p.Facts().Title, ViewersMax: p.viewersMax, Report: p.onReport})
 	p.connect(h, hub)
 	ending, err := hub.Run(ctx)
 	p.disconnect(hub)

@@ -162,6 +162,7 @@ func (ps *panes) drive(id string, worker endpoint.SessionID, h *fleet.Handle) {
 	p.mu.facts = Facts{State: StateRunning, PID: h.WorkerPID(), Cols: hello.Cols, Rows: hello.Rows}
 	p.mu.shell, p.mu.adopts = hello.PID, adoptsOrphans(h)
 	p.onFacts = func(f Facts) { ps.noted(id, f) }
+	p.onReport = func(r fanout.Report) { ps.reported(id, r) }
 	ps.mu.Lock()
 	if at, ok := ps.mu.tree.Pane(id); ok {
 		p.mu.facts.Title = at.Title

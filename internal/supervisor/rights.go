@@ -19,18 +19,18 @@ import (
 // openRights opens the door and makes the Authority of this spawnd. The owner's token is in its file when
 // it returns.
 func (s *Supervisor) openRights(folders config.Folders) (err error) {
-	s.door, err = access.Open(folders.State, access.Options{Log: s.o.Log})
+	s.door, err = access.Open(folders.State, access.Options{Log: s.o.Log, Paired: s.paired})
 	if err != nil {
 		return err
 	}
 	s.closers = append(s.closers, s.door)
 	authority, token, err := access.NewAuthority(access.AuthorityOptions{
-		Tree: s.panes, Devices: s.door, Unknown: s.unknownPolicy,
+		Tree: s.panes, Devices: s.door, Unknown: s.unknownPolicy, Changed: s.rightsChanged,
 	})
 	if err != nil {
 		return err
 	}
-	s.authority = authority
+	s.authority, s.admitted.authority = authority, authority
 	return access.KeepOwnerToken(folders.Runtime, token)
 }
 

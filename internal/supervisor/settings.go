@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"spawn/internal/supervisor/config"
+	"spawn/internal/supervisor/events"
 	"spawn/internal/supervisor/fleet"
+	"spawn/internal/supervisor/topology"
 )
 
 // openSettings reads the settings file, once its folder is ours alone. Flags win over it.
@@ -32,6 +34,9 @@ func (s *Supervisor) watchSettings(ctx context.Context) {
 		if err != nil {
 			s.o.Log.Error("changed settings are not in force", "error", err)
 			return
+		}
+		if len(out.Changed) > 0 {
+			s.panes.happened(events.Change{Type: events.ConfigReloaded, Resource: topology.Root, Data: map[string]any{"keys": out.Changed}})
 		}
 		s.o.Log.Info("changed settings are read", "in_force", out.Changed, "at_next_start", out.NeedsRestart)
 	})

@@ -25,6 +25,7 @@ import (
 	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/supervisor/access"
 	"spawn/internal/supervisor/config"
+	"spawn/internal/supervisor/events"
 	"spawn/internal/supervisor/fleet"
 	"spawn/internal/supervisor/loginenv"
 	"spawn/internal/supervisor/page"
@@ -64,6 +65,7 @@ type Supervisor struct {
 	control   *verbs.Listener
 	door      *access.Door
 	authority *access.Authority
+	admitted  admissions
 	started   time.Time
 
 	account  loginenv.Account
@@ -145,6 +147,12 @@ func (s *Supervisor) openPanes(ctx context.Context, folders config.Folders, acco
 		account: account, environ: s.o.Environ, version: s.o.Version, settings: s.settings.Effective, log: s.o.Log,
 		board: page.NewBoard(), dirty: make(chan struct{}, 1),
 	}
+	source, err := events.NewSource(rand.Reader)
+	if err != nil {
+		return err
+	}
+	s.panes.told = newChronicle(s.panes, source, s.o.Log)
+	s.closers = append(s.closers, s.panes.told)
 	if err := openPanes(ctx, s.panes); err != nil {
 		return err
 	}
@@ -177,8 +185,8 @@ func (s *Supervisor) openPages() error {
 	s.closers = append(s.closers, peers)
 	host := hostName()
 	s.pages = &pages{
-		endpoint: peers, panes: s.panes, board: s.panes.board, log: s.o.Log,
-		server:  page.Server{Version: s.o.Version, HostName: host, Source: "spawn/" + rand.Text()},
+		host: s, endpoint: peers, panes: s.panes, board: s.panes.board, log: s.o.Log,
+		server:  page.Server{Version: s.o.Version, HostName: host, Source: s.panes.told.log.Source()},
 		pairURL: func() (string, error) { return pair(s.door, s.server) },
 	}
 	s.server, err = signaling.New(ln, signaling.Options{Door: s.door, Peers: s.pages, App: s.o.App, HostName: host, Log: s.o.Log})
@@ -197,12 +205,17 @@ func (s *Supervisor) PairURL() (string, error) { return pair(s.door, s.server) }
 func (s *Supervisor) Serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s.pages.ctx = ctx
+	serving, end := context.WithCancel(context.WithoutCancel(ctx)) // a moment longer, for the last event
+	defer end()
+	s.pages.ctx = serving
 	var errs [2]error
 	var ways sync.WaitGroup
-	ways.Go(func() { errs[0] = s.server.Serve(ctx); cancel() })
+	ways.Go(func() { <-ctx.Done(); s.panes.stop(); end() })
+	ways.Go(func() { s.authority.Run(serving) })
+	ways.Go(func() { s.settleRights(serving) })
+	ways.Go(func() { errs[0] = s.server.Serve(serving); cancel() })
 	ways.Go(func() {
-		errs[1] = verbs.Serve(ctx, s.control, verbs.Options{
+		errs[1] = verbs.Serve(serving, s.control, verbs.Options{
 			Server: verbServer{s}, CheckPeer: endpoint.CheckPeer, Identity: identity{s}, Authority: judge{s.authority}, Log: s.o.Log,
 		})
 		cancel()

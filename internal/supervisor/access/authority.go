@@ -36,8 +36,8 @@ type AuthorityOptions struct {
 	Tree    Tree
 	Devices Devices
 	Unknown func() UnknownPolicy // asked at each check, and must not wait; nil: UnknownNothing
-	Now     func() time.Time // nil: time.Now
-	Rand    io.Reader        // nil: crypto/rand
+	Now     func() time.Time     // nil: time.Now
+	Rand    io.Reader            // nil: crypto/rand
 	// Changed is told what one act brought about, all of it at once and in order, before the act
 	// returns. Of the Authority it may only call Check, May, Alive and Audit; and it may take no lock
 	// under which any of the others is called, Gone above all. nil: nobody is told.

@@ -13,11 +13,10 @@ import (
 //	sessions, windows, places   Arrangement
 //	text                        Texts
 //	control                     Steering
-//	shares, grants, devices     Sharing
-//	events                      Happenings
+//	links                       Sharing
 //	config, doctor              Settings
 //	recovery, shutdown          Checkpoints
-var later = slices.Concat(sessionVerbs, windowVerbs, placeVerbs, textVerbs, steerVerbs, shareVerbs, eventVerbs, settingVerbs, recoveryVerbs)
+var later = slices.Concat(sessionVerbs, windowVerbs, placeVerbs, textVerbs, steerVerbs, shareVerbs, settingVerbs, recoveryVerbs)
 
 // via does a verb by one method of what the server is.
 func via[S any, P params, R any](do func(S, context.Context, P) (R, error)) func(context.Context, *ask, P) (R, error) {
