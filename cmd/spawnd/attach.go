@@ -46,7 +46,7 @@ func attach(ctx context.Context, pane string, readOnly bool, messages io.Writer)
 		In: os.Stdin, Out: os.Stdout, Retry: mayPass,
 		Dial: func(ctx context.Context, cols, rows uint16) (localattach.Remote, error) {
 			stream, _, err := socket.Stream(ctx, verbs.PaneStreamParams{
-				Pane: pane, Cols: cols, Rows: rows, History: true, ReadOnly: readOnly, Take: !readOnly, Name: "attach on " + ttyName(),
+				Pane: pane, Cols: cols, Rows: rows, ReadOnly: readOnly, Take: !readOnly, Name: "attach on " + ttyName(),
 			})
 			return remote(stream), err
 		},

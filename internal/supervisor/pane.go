@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/sessiond/wire"
 	"spawn/internal/supervisor/fanout"
 	"spawn/internal/supervisor/fleet"
@@ -71,8 +72,8 @@ type Facts struct {
 	Viewers    int
 }
 
-// run drives the pane from its first handle to its end, and joins everything it started.
-func (p *pane) run(ctx context.Context, h *fleet.Handle) {
+// run drives the pane from its first hub, which connect has made, to its end, and joins everything it started.
+func (p *pane) run(ctx context.Context, hub *fanout.Hub) {
 	defer close(p.done)
 	watched := make(chan struct{})
 	watching, stop := context.WithCancel(ctx)
@@ -80,8 +81,8 @@ func (p *pane) run(ctx context.Context, h *fleet.Handle) {
 		defer close(watched)
 		p.watch(watching)
 	}()
-	for h != nil {
-		h = p.serve(ctx, h)
+	for hub != nil {
+		hub = p.serve(ctx, hub)
 	}
 	stop()
 	<-watched
@@ -90,10 +91,8 @@ func (p *pane) run(ctx context.Context, h *fleet.Handle) {
 	}
 }
 
-// serve runs a hub on the handle and returns the handle to go on with, or nil at the pane's end.
-func (p *pane) serve(ctx context.Context, h *fleet.Handle) *fleet.Handle {
-	hub := fanout.New(h, h.Hello(), fanout.Options{Busy: fleet.ErrBusy, Changed: p.changed, Title: p.Facts().Title, ViewersMax: p.viewersMax, Report: p.onReport})
-	p.connect(h, hub)
+// serve runs a hub and returns the one to go on with, or nil at the pane's end.
+func (p *pane) serve(ctx context.Context, hub *fanout.Hub) *fanout.Hub {
 	ending, err := hub.Run(ctx)
 	p.disconnect(hub)
 	if ctx.Err() != nil {
@@ -105,7 +104,10 @@ func (p *pane) serve(ctx context.Context, h *fleet.Handle) *fleet.Handle {
 	if ending.Exit != nil {
 		return nil
 	}
-	return p.regain(ctx)
+	if h := p.regain(ctx); h != nil {
+		return p.connect(h)
+	}
+	return nil
 }
 
 // regain finds out what the loss of a connection means. The reservation decides: a worker that still
@@ -128,6 +130,7 @@ func (p *pane) regain(ctx context.Context) *fleet.Handle {
 		case <-pause.C:
 		}
 	}
+	failpoint.Pass(failpoint.WorkerLost)
 	p.mu.Lock()
 	p.mu.facts.State = StateLost
 	p.mu.Unlock()
@@ -135,12 +138,15 @@ func (p *pane) regain(ctx context.Context) *fleet.Handle {
 	return nil
 }
 
-func (p *pane) connect(h *fleet.Handle, hub *fanout.Hub) {
+// connect gives a handle its hub. From here on viewers can attach, whether the hub runs already or not.
+func (p *pane) connect(h *fleet.Handle) *fanout.Hub {
+	hub := fanout.New(h, h.Hello(), fanout.Options{Busy: fleet.ErrBusy, Changed: p.changed, Title: p.Facts().Title, ViewersMax: p.viewersMax, Report: p.onReport})
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mu.handle, p.mu.hub = h, hub
 	p.mu.facts.State, p.mu.facts.PID = StateRunning, h.WorkerPID()
 	p.mu.shell, p.mu.adopts = h.Hello().PID, adoptsOrphans(h)
+	return hub
 }
 
 func (p *pane) disconnect(hub *fanout.Hub) {
@@ -209,11 +215,9 @@ func (p *pane) stats() (fanout.Stats, error) {
 // terminate ends the terminal and its worker: TERM, two seconds, KILL. It returns when the pane's run has
 // ended too, so that nothing of it is left.
 func (p *pane) terminate(ctx context.Context) error {
-	p.mu.Lock()
-	h := p.mu.handle
-	p.mu.Unlock()
-	if h == nil {
-		return nil // there is nothing to end
+	h, err := p.connected(ctx)
+	if h == nil || err != nil {
+		return err // or there is nothing to end
 	}
 	if err := h.Terminate(ctx); err != nil {
 		return err
@@ -223,5 +227,27 @@ func (p *pane) terminate(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	}
+}
+
+// connected returns the worker's handle, or nil when the pane's run has ended. Between the two, a worker
+// whose connection broke is sought, and may come back.
+func (p *pane) connected(ctx context.Context) (*fleet.Handle, error) {
+	look := time.NewTicker(regainPause)
+	defer look.Stop()
+	for {
+		p.mu.Lock()
+		h := p.mu.handle
+		p.mu.Unlock()
+		if h != nil {
+			return h, nil
+		}
+		select {
+		case <-p.done:
+			return nil, nil
+		case <-look.C:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
 	}
 }

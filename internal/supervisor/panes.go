@@ -11,8 +11,8 @@ import (
 	"sync"
 
 	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/sessiond/wire"
-	"spawn/internal/supervisor/config"
 	"spawn/internal/supervisor/fanout"
 	"spawn/internal/supervisor/fleet"
 	"spawn/internal/supervisor/loginenv"
@@ -55,28 +55,31 @@ type Row struct {
 
 // panes is every terminal that spawnd knows, and the tree that arranges them.
 type panes struct {
-	fleet    *fleet.Fleet
-	store    *topology.Store
-	account  loginenv.Account
-	environ  []string // spawnd's own, from which a shell's is made
-	version  string
-	settings func() config.Config // what is in force
-	board    *page.Board          // what pages see of all this
-	log      *slog.Logger
-	told     *chronicle // who is told what happens; nil: nobody
+	fleet   *fleet.Fleet
+	store   *topology.Store
+	account loginenv.Account
+	environ []string // spawnd's own, from which a shell's is made
+	version string
+	inForce inForce
+	board   *page.Board // what pages see of all this
+	log     *slog.Logger
+	told    *chronicle // who is told what happens; nil: nobody
 
-	ctx     context.Context // of every pane's run; ends with close
-	cancel  context.CancelFunc
-	running sync.WaitGroup // panes and launches
-	dirty   chan struct{}  // 1 slot: the tree must be saved
+	ctx      context.Context // of every pane's run; ends with close
+	cancel   context.CancelFunc
+	running  sync.WaitGroup // panes and launches
+	starting sync.WaitGroup // launches alone
+	dirty    chan struct{}  // 1 slot: the tree must be saved
 
 	mu struct {
 		sync.Mutex
 		tree    topology.Tree
 		byID    map[string]*pane // all panes of the tree whose worker was ever connected
+		asked   uint64           // how often the tree was to be saved
 		closing bool
 	}
 	saving  sync.Mutex // orders writes of the tree; taken before mu
+	written uint64     // of asked, those whose change is on disk; guarded by saving
 	telling sync.Mutex // orders what pages are told; taken before mu
 
 	refused []*fleet.Refusal // workers that were left alone at start
@@ -90,21 +93,25 @@ func (ps *panes) New(ctx context.Context, n NewPane) (Row, error) {
 	if err := ps.begin(); err != nil {
 		return Row{}, err
 	}
-	defer ps.running.Done()
+	defer ps.began()
 	worker := endpoint.NewSessionID()
 	place, err := ps.place(worker, n.Name)
 	if err != nil {
 		return Row{}, err
 	}
+	failpoint.Pass(failpoint.PanePlaced)
 	h, err := ps.fleet.Launch(ctx, worker, ps.spec(n, place.ID))
 	if err != nil {
 		ps.forget(place.ID)
 		return Row{}, fmt.Errorf("%w: %w", errStart, err)
 	}
+	failpoint.Pass(failpoint.PaneLaunched)
 	ps.drive(place.ID, worker, h)
+	failpoint.Pass(failpoint.PaneDriven)
 	if err := ps.save(); err != nil {
 		ps.log.Error("names and ids of terminals are not saved", "error", err)
 	}
+	failpoint.Pass(failpoint.PaneKept)
 	return ps.Row(place.ID)
 }
 
@@ -116,7 +123,14 @@ func (ps *panes) begin() error {
 		return ErrClosing
 	}
 	ps.running.Add(1)
+	ps.starting.Add(1)
 	return nil
+}
+
+// began ends what begin began.
+func (ps *panes) began() {
+	ps.starting.Done()
+	ps.running.Done()
 }
 
 func (ps *panes) place(worker endpoint.SessionID, name string) (topology.Pane, error) {
@@ -134,23 +148,23 @@ func (ps *panes) spec(n NewPane, id string) fleet.Spec {
 		Argv: n.Argv, Cwd: n.Cwd, Cols: n.Cols, Rows: n.Rows,
 		Env: loginenv.Environ(ps.environ, ps.account, loginenv.Place{Pane: id, Version: ps.version}),
 	}
-	now := ps.settings()
 	if len(s.Argv) == 0 {
-		s.Argv = now.Shell.Command
+		s.Argv = ps.inForce.shellCommand()
 	}
 	if len(s.Argv) == 0 {
 		s.Argv = ps.account.Argv()
 	}
 	s.Cwd = cmp.Or(s.Cwd, ps.account.Home)
-	s.Cols, s.Rows = cmp.Or(s.Cols, uint16(now.Terminal.Cols)), cmp.Or(s.Rows, uint16(now.Terminal.Rows))
-	s.Limits = terminalLimits(now.Terminal)
+	cols, rows := ps.inForce.terminalSize()
+	s.Cols, s.Rows = cmp.Or(s.Cols, cols), cmp.Or(s.Rows, rows)
+	s.Limits = ps.inForce.terminalLimits()
 	return s
 }
 
 // drive gives the pane its run. The caller has made the pane's place in the tree.
 func (ps *panes) drive(id string, worker endpoint.SessionID, h *fleet.Handle) {
 	p := &pane{
-		id: id, worker: worker, fleet: ps.fleet, log: ps.log, viewersMax: func() int { return int(ps.settings().Viewers.Max) },
+		id: id, worker: worker, fleet: ps.fleet, log: ps.log, viewersMax: ps.inForce.viewersMax,
 		changed: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	hello := h.Hello()
@@ -160,19 +174,21 @@ func (ps *panes) drive(id string, worker endpoint.SessionID, h *fleet.Handle) {
 		})
 	}
 	p.mu.facts = Facts{State: StateRunning, PID: h.WorkerPID(), Cols: hello.Cols, Rows: hello.Rows}
-	p.mu.shell, p.mu.adopts = hello.PID, adoptsOrphans(h)
 	p.onFacts = func(f Facts) { ps.noted(id, f) }
 	p.onReport = func(r fanout.Report) { ps.reported(id, r) }
 	ps.mu.Lock()
 	if at, ok := ps.mu.tree.Pane(id); ok {
 		p.mu.facts.Title = at.Title
 	}
+	ps.mu.Unlock()
+	hub := p.connect(h) // before anybody can ask for the pane: it must not say that it has ended
+	ps.mu.Lock()
 	ps.mu.byID[id] = p
 	ps.running.Add(1)
 	ps.mu.Unlock()
 	go func() {
 		defer ps.running.Done()
-		p.run(ps.ctx, h)
+		p.run(ps.ctx, hub)
 	}()
 	ps.tell(id)
 }
@@ -180,18 +196,8 @@ func (ps *panes) drive(id string, worker endpoint.SessionID, h *fleet.Handle) {
 // noted keeps in the tree what must outlive spawnd of a pane's new facts, and tells the watchers.
 func (ps *panes) noted(id string, f Facts) {
 	ps.mu.Lock()
-	tree, err := ps.mu.tree.SetTitle(id, f.Title)
-	switch {
-	case err != nil: // the pane was closed
-	case f.State == StateLost:
-		tree, err = tree.Lost(id)
-	case f.Exit != nil:
-		tree, err = tree.Ended(id, topology.End{ExitCode: f.Exit.ExitCode, Signal: f.Exit.Signal})
-	}
-	changed := err == nil && !tree.Equal(ps.mu.tree)
-	if changed {
-		ps.mu.tree = tree
-	}
+	tree, changed := withFacts(ps.mu.tree, id, f)
+	ps.mu.tree = tree
 	ps.mu.Unlock()
 	if changed {
 		select {
@@ -200,6 +206,27 @@ func (ps *panes) noted(id string, f Facts) {
 		}
 	}
 	ps.tell(id)
+}
+
+// withFacts returns the tree with what it keeps of a pane's facts, and whether that is new. Most news are of
+// something else, and then the tree, which may be large, is neither copied nor compared.
+func withFacts(t topology.Tree, id string, f Facts) (topology.Tree, bool) {
+	over := f.State == StateLost || f.Exit != nil
+	if at, known := t.Pane(id); !known || at.Title == f.Title && !over {
+		return t, false // unknown: the pane was closed
+	}
+	next, err := t.SetTitle(id, f.Title)
+	switch {
+	case err != nil:
+	case f.State == StateLost:
+		next, err = next.Lost(id)
+	case f.Exit != nil:
+		next, err = next.Ended(id, topology.End{ExitCode: f.Exit.ExitCode, Signal: f.Exit.Signal})
+	}
+	if err != nil || next.Equal(t) {
+		return t, false
+	}
+	return next, true
 }
 
 // Close ends a pane's terminal and takes the pane away. It does not wait for a shell that ignores TERM
@@ -217,10 +244,13 @@ func (ps *panes) Close(ctx context.Context, id string) error {
 			return fmt.Errorf("close %s: %w", id, err)
 		}
 	}
+	failpoint.Pass(failpoint.PaneEnded)
 	ps.forget(id)
+	failpoint.Pass(failpoint.PaneForgot)
 	if err := ps.save(); err != nil {
 		ps.log.Error("names and ids of terminals are not saved", "error", err)
 	}
+	failpoint.Pass(failpoint.PaneClosed)
 	return nil
 }
 

@@ -25,20 +25,13 @@ func (s *Supervisor) openRights(folders config.Folders) (err error) {
 	}
 	s.closers = append(s.closers, s.door)
 	authority, token, err := access.NewAuthority(access.AuthorityOptions{
-		Tree: s.panes, Devices: s.door, Unknown: s.unknownPolicy, Changed: s.rightsChanged,
+		Tree: s.panes, Devices: s.door, Unknown: s.inForce.unknown, Changed: s.rightsChanged,
 	})
 	if err != nil {
 		return err
 	}
 	s.authority, s.admitted.authority = authority, authority
 	return access.KeepOwnerToken(folders.Runtime, token)
-}
-
-func (s *Supervisor) unknownPolicy() access.UnknownPolicy {
-	if s.settings.Effective().Access.Unknown == config.UnknownRead {
-		return access.UnknownReads
-	}
-	return access.UnknownNothing
 }
 
 // Above implements access.Tree.

@@ -20,9 +20,11 @@ import (
 	"net/netip"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/supervisor/access"
 	"spawn/internal/supervisor/config"
 	"spawn/internal/supervisor/events"
@@ -59,26 +61,33 @@ type Supervisor struct {
 	o         Options
 	closers   []io.Closer // in the order of opening; closed in reverse
 	settings  *config.Live
+	inForce   inForce // what of them counts now
 	panes     *panes
 	pages     *pages
 	server    *signaling.Server
 	control   *verbs.Listener
 	door      *access.Door
+	started   time.Time
 	authority *access.Authority
 	admitted  admissions
-	started   time.Time
 
-	account  loginenv.Account
-	folders  config.Folders
-	folder   *endpoint.Folder // of the workers
-	scoper   fleet.Scoper
-	page     netip.AddrPort // where the page is served
-	examined sync.Mutex     // one look of the doctor at a time
+	account   loginenv.Account
+	folders   config.Folders
+	folder    *endpoint.Folder // of the workers
+	scoper    fleet.Scoper
+	page      netip.AddrPort // where the page is served
+	examining chan struct{}  // 1 slot: one look of the doctor at a time
+
+	stop  context.CancelFunc     // ends Serve
+	asked atomic.Pointer[string] // what server.shutdown wants of the terminals; nil when nobody asked
+	// lastWord is called when the terminals end with spawnd: what ran has ended and is reaped, whole tells
+	// whether all of it, and the tree still has every pane with its end. nil without recovery.
+	lastWord func(ctx context.Context, whole bool) error
 }
 
 // Open takes the locks, adopts what lives, and opens all ways in. On error nothing stays open.
 func Open(ctx context.Context, o Options) (*Supervisor, error) {
-	s := &Supervisor{o: o, started: time.Now()}
+	s := &Supervisor{o: o, started: time.Now(), examining: make(chan struct{}, 1)}
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(err, s.closeRooms())
 	}
@@ -86,11 +95,7 @@ func Open(ctx context.Context, o Options) (*Supervisor, error) {
 }
 
 func (s *Supervisor) open(ctx context.Context) error {
-	account, err := loginenv.Current(s.o.Getenv)
-	if err != nil {
-		return err
-	}
-	folders, err := config.Resolve(s.o.Getenv, account.Home)
+	account, folders, err := whereabouts(s.o)
 	if err != nil {
 		return err
 	}
@@ -101,6 +106,7 @@ func (s *Supervisor) open(ctx context.Context) error {
 	if err := s.lock(folders.Lock()); err != nil {
 		return err
 	}
+	failpoint.Pass(failpoint.HostLocked)
 	if err := s.openSettings(folders); err != nil {
 		return err
 	}
@@ -114,6 +120,16 @@ func (s *Supervisor) open(ctx context.Context) error {
 		return err
 	}
 	return s.openPages()
+}
+
+// whereabouts are the user and the folders that the environment names.
+func whereabouts(o Options) (loginenv.Account, config.Folders, error) {
+	account, err := loginenv.Current(o.Getenv)
+	if err != nil {
+		return account, config.Folders{}, err
+	}
+	folders, err := config.Resolve(o.Getenv, account.Home)
+	return account, folders, err
 }
 
 func (s *Supervisor) lock(path string) error {
@@ -137,14 +153,18 @@ func (s *Supervisor) openPanes(ctx context.Context, folders config.Folders, acco
 	if err := s.lock(folder.Path() + string(os.PathSeparator) + workerLock); err != nil {
 		return err
 	}
+	failpoint.Pass(failpoint.WorkersLocked)
 	s.folder = folder
 	if s.scoper, err = fleet.DetectScoper(ctx); err != nil {
 		s.o.Log.Info("workers get no scope of their own", "because", err)
+		if s.inForce.terminalLimits() != (fleet.Limits{}) {
+			s.o.Log.Warn("limits of a terminal do not hold: they need a scope")
+		}
 	}
 	s.panes = &panes{
 		fleet:   fleet.New(fleet.Options{Folder: folder, WorkerPath: s.o.WorkerPath, Scoper: s.scoper, Log: s.o.Log}),
 		store:   topology.NewStore(folders.Topology()),
-		account: account, environ: s.o.Environ, version: s.o.Version, settings: s.settings.Effective, log: s.o.Log,
+		account: account, environ: s.o.Environ, version: s.o.Version, inForce: s.inForce, log: s.o.Log,
 		board: page.NewBoard(), dirty: make(chan struct{}, 1),
 	}
 	source, err := events.NewSource(rand.Reader)
@@ -165,20 +185,22 @@ func (s *Supervisor) openControl(folders config.Folders) error {
 	if err != nil {
 		return err
 	}
+	failpoint.Pass(failpoint.ControlBound)
 	s.control = ln
 	s.closers = append(s.closers, ln)
 	return nil
 }
 
 func (s *Supervisor) openPages() error {
-	ln, err := signaling.Listen(s.settings.Effective().Serve.Listen)
+	ln, err := signaling.Listen(s.inForce.listen())
 	if err != nil {
 		return err
 	}
+	failpoint.Pass(failpoint.PageBound)
 	at := ln.Addr().(*net.TCPAddr).AddrPort()
 	s.page = at
 	// The channels are on the same loopback address as the page, on a port of their own.
-	peers, err := rtc.Listen(netip.AddrPortFrom(at.Addr(), uint16(s.settings.Effective().Serve.PeerPort)), s.o.Log)
+	peers, err := rtc.Listen(s.inForce.peers(at.Addr()), s.o.Log)
 	if err != nil {
 		return errors.Join(err, ln.Close())
 	}
@@ -207,7 +229,7 @@ func (s *Supervisor) Serve(ctx context.Context) error {
 	defer cancel()
 	serving, end := context.WithCancel(context.WithoutCancel(ctx)) // a moment longer, for the last event
 	defer end()
-	s.pages.ctx = serving
+	s.pages.ctx, s.stop = serving, cancel
 	var errs [2]error
 	var ways sync.WaitGroup
 	ways.Go(func() { <-ctx.Done(); s.panes.stop(); end() })
@@ -222,6 +244,7 @@ func (s *Supervisor) Serve(ctx context.Context) error {
 	})
 	ways.Go(func() { s.watchSettings(ctx) })
 	ways.Wait()
+	failpoint.Pass(failpoint.WaysClosed)
 	return errors.Join(errs[0], errs[1], s.endTerminals(ctx))
 }
 

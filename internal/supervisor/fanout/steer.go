@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/sessiond/wire"
 	"spawn/internal/supervisor/control"
 )
@@ -63,6 +64,7 @@ func (v *Viewer) offer(g control.Generation, p []byte) error {
 	if !h.mu.control.Holds(v.id, g) {
 		return control.ErrNotController
 	}
+	failpoint.Pass(failpoint.InputAllowed)
 	return h.src.Input(p)
 }
 

@@ -29,7 +29,7 @@ type Remote interface {
 // Options say where to attach, and how.
 type Options struct {
 	In, Out *os.File // the terminal; usually standard input and output
-	// Dial attaches, as a screen of the given size. It is called again, for as long as Retry lets, when the
+	// Dial attaches, as a screen of the given size, and to the screen alone: history is asked for. It is called again, for as long as Retry lets, when the
 	// connection breaks while the pane has not ended: spawnd may be restarting.
 	Dial func(ctx context.Context, cols, rows uint16) (Remote, error)
 	// Retry reports whether an error of Dial may pass. Nil: none does.
@@ -67,4 +67,6 @@ const (
 	// leaveTimeout bounds what a terminal that takes no output can delay the way out.
 	leaveTimeout = time.Second
 	inputBytes   = 4 << 10 // of one read from the terminal
+	// historyMax is the most history that is asked for, in bytes. No worker keeps more.
+	historyMax = 8 << 20
 )

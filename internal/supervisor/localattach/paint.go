@@ -18,6 +18,9 @@ const (
 
 	// enter keeps the user's title.
 	enter = "\x1b[22;0t"
+	// hold and show are around what goes through the screen on its way into the scrollback: a terminal that
+	// knows them goes on showing what it shows.
+	hold, show = "\x1b[?2026h", "\x1b[?2026l"
 	// wipe makes the visible screen blank, whatever the pane has set: what it shows may be smaller.
 	wipe = "\x1b[?47l\x1b[m\x1b[4l\x1b[?6;69l\x1b[r\x1b[H\x1b[J"
 	// leave undoes what a program may have set in a terminal, and goes to a new last line.
@@ -31,6 +34,7 @@ type painter struct {
 	mute  mute
 	rows  int  // of the user's terminal
 	begun bool // something has been painted: the screen is ours
+	told  bool // the history has been written, into the terminal's own scrollback
 	out   []byte
 }
 
@@ -63,25 +67,34 @@ func (p *painter) output(live []byte) []byte {
 }
 
 // replay returns what shows a snapshot. What the user had on the screen before goes into the terminal's
-// own scrollback, and then the pane's history, if the snapshot has it and this is the first.
+// own scrollback first. So does, once, the pane's history when a snapshot has it, behind a screen that is
+// there already: a terminal's scrollback grows through its screen alone, which is painted again after it.
 func (p *painter) replay(stream []byte) []byte {
 	history, screen := split(stream)
 	clear(p.out)
 	p.out = p.out[:0]
-	p.mute = mute{} // the stream begins anew
 	if !p.begun {
 		p.begun = true
 		p.scrollAway()
-		if len(history) > 0 {
-			p.out = append(p.out, "\x1b[m\x1b[H"...)
-			p.out = p.mute.append(p.out, history)
-			p.scrollAway()
-		}
 	}
+	if len(history) == 0 || p.told {
+		p.paint(screen)
+		return p.out
+	}
+	p.told = true
+	p.out = append(p.out, hold...)
+	p.paint(history)
+	p.scrollAway()
+	p.paint(screen)
+	p.out = append(p.out, show...)
+	return p.out
+}
+
+// paint shows text on an empty screen. The stream begins anew with it.
+func (p *painter) paint(text []byte) {
 	p.out = append(p.out, wipe...)
 	p.mute = mute{}
-	p.out = p.mute.append(p.out, screen)
-	return p.out
+	p.out = p.mute.append(p.out, text)
 }
 
 // scrollAway moves all visible lines into the scrollback of the terminal.

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"spawn/internal/sessiond/wire"
 )
 
 // session is one Run. Three goroutines: the caller's waits for whatever happens first, screenLoop brings
@@ -236,9 +238,10 @@ func (s *session) screenLoop() (Outcome, error) {
 	}
 }
 
-// show writes what comes until the connection breaks, which is no outcome yet, or the pane ends.
+// show writes what comes until the connection breaks, which is no outcome yet, or the pane ends. The screen
+// comes first; once it is there the history is asked for, unless an earlier connection has brought it.
 func (s *session) show(remote Remote, p *painter) (Outcome, error) {
-	for {
+	for asked := p.told; ; {
 		kind, payload, err := remote.Recv()
 		if err != nil {
 			return Outcome{}, nil
@@ -254,6 +257,10 @@ func (s *session) show(remote Remote, p *painter) (Outcome, error) {
 		}
 		if o.How != 0 {
 			return o, nil
+		}
+		if kind == wire.KindReplay && !asked {
+			asked = true
+			_ = remote.RequestReplay(historyMax) // a broken connection is seen by Recv
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/strictjson"
 )
 
@@ -23,6 +24,7 @@ type conn struct {
 	r      *bufio.Reader
 	stream *stream                            // nil until a streaming verb has been done
 	next   func(context.Context) (Raw, error) // likewise of a verb of lines
+	after  func()                             // what follows the answer; nil for nothing
 }
 
 func newConn(s *server, u *net.UnixConn) *conn {
@@ -74,8 +76,15 @@ func (c *conn) serveLine(line []byte) bool {
 		c.answer(0, nil, Errorf(CodeInvalidJSON, "a request is one line of JSON with id, verb and params"))
 		return false
 	}
+	failpoint.Pass(failpoint.CallRead)
 	result, err := c.run(r)
-	return c.answer(r.ID, result, c.declared(r.Verb, err))
+	failpoint.Pass(failpoint.CallDone)
+	told := c.answer(r.ID, result, c.declared(r.Verb, err))
+	if c.after != nil {
+		c.after() // even if the peer has left: it was promised
+		return false
+	}
+	return told
 }
 
 func (c *conn) run(r request) (any, error) {
@@ -119,7 +128,9 @@ func (c *conn) answer(id int64, result any, err error) bool {
 	if err := c.u.SetWriteDeadline(time.Now().Add(answerTimeout)); err != nil {
 		return false
 	}
+	failpoint.Tear(failpoint.AnswerTorn, line, func(half []byte) { c.u.Write(half) })
 	_, err = c.u.Write(line)
+	failpoint.Pass(failpoint.CallAnswered)
 	return err == nil
 }
 

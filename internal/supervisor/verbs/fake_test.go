@@ -21,12 +21,15 @@ import (
 
 // fakeServer is a spawnd with one pane, p1.
 type fakeServer struct {
+	Settings // nothing of them is asked for here
+
 	mu      sync.Mutex
 	started []PaneNewParams
 	named   string
 	fails   error // what every act gives, when set
 	killed  bool
 	viewers chan *fakeViewer // attached, in order
+	end     func()           // what begins the end
 }
 
 func newFakeServer() *fakeServer { return &fakeServer{viewers: make(chan *fakeViewer, 8)} }
@@ -103,6 +106,10 @@ func (s *fakeServer) PairURL(context.Context) (string, error) {
 
 func (s *fakeServer) Info(context.Context) (ServerInfoResult, error) {
 	return ServerInfoResult{Version: "v", PID: 7}, nil
+}
+
+func (s *fakeServer) Shutdown(context.Context, ServerShutdownParams) (func(), error) {
+	return s.end, nil
 }
 
 func (s *fakeServer) AttachPane(_ context.Context, id string, sink fanout.Sink, o fanout.AttachOptions) (Viewer, error) {

@@ -14,9 +14,8 @@ import (
 //	text                        Texts
 //	control                     Steering
 //	links                       Sharing
-//	config, doctor              Settings
-//	recovery, shutdown          Checkpoints
-var later = slices.Concat(sessionVerbs, windowVerbs, placeVerbs, textVerbs, steerVerbs, shareVerbs, settingVerbs, recoveryVerbs)
+//	recovery                    Checkpoints
+var later = slices.Concat(sessionVerbs, windowVerbs, placeVerbs, textVerbs, steerVerbs, shareVerbs, recoveryVerbs)
 
 // via does a verb by one method of what the server is.
 func via[S any, P params, R any](do func(S, context.Context, P) (R, error)) func(context.Context, *ask, P) (R, error) {

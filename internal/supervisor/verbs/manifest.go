@@ -35,6 +35,8 @@ type Server interface {
 	Daemon
 	Happenings
 	Granting
+	Settings
+	Ending
 }
 
 // Verb is one row of the table.
@@ -103,7 +105,7 @@ func (v Verb) rights() []Right {
 	return all
 }
 
-var table = slices.Concat(paneVerbs, viewerVerbs, pairingVerbs, daemonVerbs, eventVerbs, grantVerbs)
+var table = slices.Concat(paneVerbs, viewerVerbs, pairingVerbs, daemonVerbs, endingVerbs, settingVerbs, eventVerbs, grantVerbs)
 
 // params is what every type of parameters says of itself.
 type params interface {
