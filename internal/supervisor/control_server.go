@@ -4,9 +4,11 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"os"
 	"time"
 
+	"spawn/internal/supervisor/access"
 	"spawn/internal/supervisor/fanout"
 	"spawn/internal/supervisor/verbs"
 )
@@ -35,8 +37,8 @@ func (s verbServer) RenamePane(_ context.Context, id, name string) (verbs.Pane, 
 	return verbPane(row), verbError(err)
 }
 
-func (s verbServer) AttachPane(_ context.Context, id string, sink fanout.Sink, o fanout.AttachOptions) (verbs.Viewer, error) {
-	v, err := s.panes.Attach(id, sink, o)
+func (s verbServer) AttachPane(ctx context.Context, id string, sink fanout.Sink, o fanout.AttachOptions) (verbs.Viewer, error) {
+	v, err := s.attach(principalOf(ctx), id, sink, o)
 	if err != nil {
 		return nil, verbError(err)
 	}
@@ -60,6 +62,10 @@ func (s verbServer) Info(context.Context) (verbs.ServerInfoResult, error) {
 // verbError gives an error of ours the code that scripts know it by. One without a code is not told to
 // the caller but logged.
 func verbError(err error) error {
+	if denied := (*access.DeniedError)(nil); errors.As(err, &denied) {
+		return verbs.Errorf(verbs.Code(denied.Code()), "%s", denied).
+			With("right", denied.Right.String()).With("resource", denied.Resource.String()).With("principal", denied.Principal)
+	}
 	if code, ok := codeOf(err); ok {
 		return verbs.Errorf(code, "%s", err)
 	}

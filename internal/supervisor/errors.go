@@ -64,6 +64,9 @@ var codes = []struct {
 
 // codeOf reports false for an error that has no code: it is nobody's business but the log's.
 func codeOf(err error) (verbs.Code, bool) {
+	if own := (interface{ Code() string })(nil); errors.As(err, &own) { // what the Authority refuses
+		return verbs.Code(own.Code()), true
+	}
 	if errors.As(err, new(config.Problems)) {
 		return verbs.CodeSetting, true
 	}

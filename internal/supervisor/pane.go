@@ -40,14 +40,15 @@ const (
 //	running ──EXIT──► exited (the hub goes on while the worker lingers)
 //	   └─────worker gone, no EXIT──► lost
 type pane struct {
-	id      string
-	worker  endpoint.SessionID
-	fleet   *fleet.Fleet
-	log     *slog.Logger
-	changed chan struct{} // 1 slot: hubs say here that facts changed
-	onFacts func(Facts)   // called by watch, one at a time
-	begun   chan struct{} // closed when it is known that the program runs, or what became of it
-	done    chan struct{} // closed when run has ended
+	id       string
+	worker   endpoint.SessionID
+	fleet    *fleet.Fleet
+	log      *slog.Logger
+	changed  chan struct{}       // 1 slot: hubs say here that facts changed
+	onFacts  func(Facts)         // called by watch, one at a time
+	onReport func(fanout.Report) // called under the hub's lock
+	begun    chan struct{}       // closed when it is known that the program runs, or what became of it
+	done     chan struct{}       // closed when run has ended
 
 	viewersMax func() int // what is in force
 
@@ -57,6 +58,8 @@ type pane struct {
 		hub    *fanout.Hub   // nil when no worker is connected
 		facts  Facts         // last known, for when there is no hub
 		turn   chan struct{} // closed, and replaced, when a worker is connected
+		shell  int           // pid of the program; 0 when the worker did not say
+		adopts bool          // the worker is among the parents of all that came of its terminal
 	}
 }
 
@@ -155,13 +158,14 @@ func (p *pane) regain(ctx context.Context) *fleet.Handle {
 
 // connect gives a handle its hub. From here on viewers can attach, whether the hub runs already or not.
 func (p *pane) connect(h *fleet.Handle) *fanout.Hub {
-	hub := fanout.New(h, h.Hello(), fanout.Options{Busy: fleet.ErrBusy, Changed: p.changed, Title: p.Facts().Title, ViewersMax: p.viewersMax})
+	hub := fanout.New(h, h.Hello(), fanout.Options{Busy: fleet.ErrBusy, Changed: p.changed, Title: p.Facts().Title, ViewersMax: p.viewersMax, Report: p.onReport})
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mu.handle, p.mu.hub = h, hub
 	p.mu.facts.State, p.mu.facts.PID = StateRunning, h.WorkerPID()
 	close(p.mu.turn)
 	p.mu.turn = make(chan struct{})
+	p.mu.shell, p.mu.adopts = h.Hello().PID, adoptsOrphans(h)
 	return hub
 }
 

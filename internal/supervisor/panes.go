@@ -83,6 +83,7 @@ type panes struct {
 	telling sync.Mutex // orders what pages are told; taken before mu
 
 	refused []*fleet.Refusal // workers that were left alone at start
+	strays  bool             // workers without a pane may have left processes that nothing ties to them
 
 	unlocked sync.Once // the first worker that could not lock its key is logged, the others are alike
 }
@@ -144,6 +145,7 @@ func (ps *panes) drive(id string, worker endpoint.SessionID, h *fleet.Handle) *p
 	}
 	p.mu.facts = Facts{State: StateRunning, PID: h.WorkerPID(), Cols: hello.Cols, Rows: hello.Rows}
 	p.onFacts = func(f Facts) { ps.noted(id, f) }
+	p.onReport = func(r fanout.Report) { ps.reported(id, r) }
 	ps.mu.Lock()
 	if at, ok := ps.mu.tree.Pane(id); ok {
 		p.mu.facts.Title = at.Title

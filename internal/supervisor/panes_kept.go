@@ -94,6 +94,7 @@ func openPanes(ctx context.Context, ps *panes) error {
 		at, ok := tree.PaneOf(ids(h))
 		if !ok || slices.Contains(crowded, ids(h)) {
 			ps.log.Error("no room for an adopted worker; it goes on without a pane", "session", h.ID())
+			ps.strays = ps.strays || !adoptsOrphans(h)
 			h.Close()
 			continue
 		}

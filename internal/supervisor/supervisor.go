@@ -2,7 +2,7 @@
 
 // Package supervisor is spawnd: it builds its rooms, runs them, and closes them in reverse.
 //
-//	locks ─ settings ─ worker folder ─ fleet ─ panes (adopted) ─ control socket ─ door ─ peers ─ HTTP ─ ready
+//	locks ─ settings ─ worker folder ─ fleet ─ panes (adopted) ─ door, rights ─ control socket ─ peers ─ HTTP ─ ready
 //
 // Nothing that a terminal needs is in here. A spawnd that is killed at any point is followed by one that
 // adopts the same workers.
@@ -27,6 +27,7 @@ import (
 	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/supervisor/access"
 	"spawn/internal/supervisor/config"
+	"spawn/internal/supervisor/events"
 	"spawn/internal/supervisor/fleet"
 	"spawn/internal/supervisor/loginenv"
 	"spawn/internal/supervisor/page"
@@ -59,16 +60,18 @@ type Options struct {
 
 // Supervisor is a spawnd that is ready to serve.
 type Supervisor struct {
-	o        Options
-	closers  []io.Closer // in the order of opening; closed in reverse
-	settings *config.Live
-	inForce  inForce // what of them counts now
-	panes    *panes
-	pages    *pages
-	server   *signaling.Server
-	control  *verbs.Listener
-	door     *access.Door
-	started  time.Time
+	o         Options
+	closers   []io.Closer // in the order of opening; closed in reverse
+	settings  *config.Live
+	inForce   inForce // what of them counts now
+	panes     *panes
+	pages     *pages
+	server    *signaling.Server
+	control   *verbs.Listener
+	door      *access.Door
+	started   time.Time
+	authority *access.Authority
+	admitted  admissions
 
 	account   loginenv.Account
 	folders   config.Folders
@@ -114,10 +117,13 @@ func (s *Supervisor) open(ctx context.Context) error {
 	if err := s.openPanes(ctx, folders, account); err != nil {
 		return err
 	}
+	if err := s.openRights(folders); err != nil {
+		return err
+	}
 	if err := s.openControl(folders); err != nil {
 		return err
 	}
-	return s.openPages(folders)
+	return s.openPages()
 }
 
 // whereabouts are the user and the folders that the environment names.
@@ -170,6 +176,12 @@ func (s *Supervisor) openPanes(ctx context.Context, folders config.Folders, acco
 		account: account, environ: s.o.Environ, version: s.o.Version, inForce: s.inForce, log: s.o.Log,
 		board: page.NewBoard(), dirty: make(chan struct{}, 1),
 	}
+	source, err := events.NewSource(rand.Reader)
+	if err != nil {
+		return err
+	}
+	s.panes.told = newChronicle(s.panes, source, s.o.Log)
+	s.closers = append(s.closers, s.panes.told)
 	if err := openPanes(ctx, s.panes); err != nil {
 		return err
 	}
@@ -188,13 +200,7 @@ func (s *Supervisor) openControl(folders config.Folders) error {
 	return nil
 }
 
-func (s *Supervisor) openPages(folders config.Folders) error {
-	door, err := access.Open(folders.State, access.Options{Log: s.o.Log})
-	if err != nil {
-		return err
-	}
-	s.door = door
-	s.closers = append(s.closers, door)
+func (s *Supervisor) openPages() error {
 	ln, err := signaling.Listen(s.inForce.listen())
 	if err != nil {
 		return err
@@ -210,11 +216,11 @@ func (s *Supervisor) openPages(folders config.Folders) error {
 	s.closers = append(s.closers, peers)
 	host := hostName()
 	s.pages = &pages{
-		endpoint: peers, panes: s.panes, board: s.panes.board, log: s.o.Log,
-		server:  page.Server{Version: s.o.Version, HostName: host, Source: "spawn/" + rand.Text()},
+		host: s, endpoint: peers, panes: s.panes, board: s.panes.board, log: s.o.Log,
+		server:  page.Server{Version: s.o.Version, HostName: host, Source: s.panes.told.log.Source()},
 		pairURL: func() (string, error) { return pair(s.door, s.server) },
 	}
-	s.server, err = signaling.New(ln, signaling.Options{Door: door, Peers: s.pages, App: s.o.App, HostName: host, Log: s.o.Log})
+	s.server, err = signaling.New(ln, signaling.Options{Door: s.door, Peers: s.pages, App: s.o.App, HostName: host, Log: s.o.Log})
 	return err
 }
 
@@ -230,12 +236,19 @@ func (s *Supervisor) PairURL() (string, error) { return pair(s.door, s.server) }
 func (s *Supervisor) Serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s.pages.ctx, s.stop = ctx, cancel
+	serving, end := context.WithCancel(context.WithoutCancel(ctx)) // a moment longer, for the last event
+	defer end()
+	s.pages.ctx, s.stop = serving, cancel
 	var errs [2]error
 	var ways sync.WaitGroup
-	ways.Go(func() { errs[0] = s.server.Serve(ctx); cancel() })
+	ways.Go(func() { <-ctx.Done(); s.panes.stop(); end() })
+	ways.Go(func() { s.authority.Run(serving) })
+	ways.Go(func() { s.settleRights(serving) })
+	ways.Go(func() { errs[0] = s.server.Serve(serving); cancel() })
 	ways.Go(func() {
-		errs[1] = verbs.Serve(ctx, s.control, verbs.Options{Server: verbServer{s}, CheckPeer: endpoint.CheckPeer, Log: s.o.Log})
+		errs[1] = verbs.Serve(serving, s.control, verbs.Options{
+			Server: verbServer{s}, CheckPeer: endpoint.CheckPeer, Identity: identity{s}, Authority: judge{s.authority}, Log: s.o.Log,
+		})
 		cancel()
 	})
 	ways.Go(func() { s.watchSettings(ctx) })

@@ -58,6 +58,9 @@ type Options struct {
 	// ViewersMax, when set, is asked at each Attach how many viewers there may be; viewersMax is the bound
 	// all the same.
 	ViewersMax func() int
+	// Report, when set, is told in order what happens beside the stream. It is called under the hub's lock: it
+	// must not wait, and not ask the hub for anything.
+	Report func(Report)
 	// Title and Cwd are what is known from before, until the program says otherwise.
 	Title, Cwd string
 }
@@ -121,6 +124,7 @@ type Hub struct {
 		orders  orders
 		output  ring
 		history ring
+		active  time.Time   // when output was reported last
 		lapse   *time.Timer // forgets what the rings keep; nil before the first departure
 		counts  counts
 		ended   bool

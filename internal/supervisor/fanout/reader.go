@@ -39,6 +39,7 @@ func (h *Hub) apply(kind wire.Kind, payload []byte) error {
 
 func (h *Hub) outputLocked(p []byte) {
 	h.mu.stream.position += uint64(len(p))
+	h.activeLocked()
 	h.spreadLocked(&h.output, &h.mu.output, p, item{lot: lotOutput}, func(v *Viewer) bool { return v.phase == live })
 	for _, f := range h.mu.followers {
 		f.hearLocked(p)
@@ -267,6 +268,7 @@ func (h *Hub) noticeLocked(payload []byte) error {
 	if err != nil {
 		return err
 	}
+	h.report(Noticed{n})
 	switch n.Kind {
 	case wire.NoticeTitle:
 		h.factLocked(&h.mu.facts.Title, n.Text, noticeTitle, Title{n.Text})

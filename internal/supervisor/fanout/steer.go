@@ -177,7 +177,12 @@ func (h *Hub) steerLocked(a control.Act) error {
 	if err != nil {
 		return err
 	}
+	changed := next.Generation() != h.mu.control.Generation()
 	h.mu.control = next
+	if changed {
+		c := h.controlLocked(nil)
+		h.report(Steered{c.Generation, c.Controller, c.ControllerName})
+	}
 	if len(events) == 0 {
 		return nil
 	}
@@ -233,10 +238,10 @@ func (h *Hub) viewerLocked(id control.ViewerID) *Viewer {
 	return nil
 }
 
-// controlLocked describes control as v sees it.
+// controlLocked describes control as v sees it, or somebody who is no viewer.
 func (h *Hub) controlLocked(v *Viewer) Control {
 	c := Control{Controller: h.mu.control.Controller(), Generation: h.mu.control.Generation()}
-	c.You = c.Controller == v.id
+	c.You = v != nil && c.Controller == v.id
 	if by := h.viewerLocked(c.Controller); by != nil {
 		c.ControllerName = by.name
 	}

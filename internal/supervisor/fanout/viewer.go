@@ -97,6 +97,7 @@ func (h *Hub) join(sink Sink, o AttachOptions) (*Viewer, error) {
 	v.prompt, _ = sink.(PromptSink)
 	h.mu.viewers = append(h.mu.viewers, v)
 	h.writers.Add(1)
+	h.report(Joined{v.id, v.name, o.ReadOnly})
 	_ = h.steerLocked(control.Act{Op: control.OpJoin, Viewer: v.id, ReadOnly: o.ReadOnly}) // a new id is never refused
 	v.queue.notify(noticeControl, h.controlLocked(v))
 	h.subscribeLocked()
@@ -176,6 +177,7 @@ func (v *Viewer) Detach() {
 		v.phase = gone
 		h.mu.viewers = slices.DeleteFunc(h.mu.viewers, func(o *Viewer) bool { return o == v })
 		_ = h.steerLocked(control.Act{Op: control.OpLeave, Viewer: v.id}) // it is joined
+		h.report(Left{v.id})
 		h.subscribeLocked()
 		h.lapseLocked()
 		h.flushLocked()

@@ -45,6 +45,34 @@ func TestHelloTellsEveryPaneAndThenWhatChanges(t *testing.T) {
 	h.hearError(8, "conflict.hello")
 }
 
+// A pane that the page may not see is never told of, and one that it may not see any more is gone for it.
+func TestOnlyWhatThePageMaySeeIsTold(t *testing.T) {
+	h := serve(t)
+	h.hidden.Store("p1")
+	h.board.Put(PaneInfo{ID: "p0"})
+	h.board.Put(PaneInfo{ID: "p1"})
+	h.send(`{"id":1,"verb":"hello","params":{"proto":1}}`)
+	h.hearOK(1)
+	if m := h.hear(); m.Event != "pane" || !strings.Contains(string(m.Pane), `"p0"`) {
+		t.Errorf("heard %+v, want p0", m)
+	}
+	if m := h.hear(); m.Event != "panes_ready" {
+		t.Errorf("heard %+v, want panes_ready", m)
+	}
+	h.board.Remove("p1") // nobody is told of what nobody saw
+	h.hidden.Store("p0")
+	h.board.Put(PaneInfo{ID: "p0", Window: "w7"})
+	if m := h.hear(); m.Event != "pane_removed" || string(m.Pane) != `"p0"` {
+		t.Errorf("heard %+v, want pane_removed", m)
+	}
+	h.board.Put(PaneInfo{ID: "p0", Window: "w8"})
+	h.hidden.Store("")
+	h.board.Put(PaneInfo{ID: "p0", Window: "w9"})
+	if m := h.hear(); m.Event != "pane" || !strings.Contains(string(m.Pane), `"w9"`) {
+		t.Errorf("heard %+v, want p0 again", m)
+	}
+}
+
 func TestRequestsAreReadStrictly(t *testing.T) {
 	h := serve(t)
 	for text, code := range map[string]string{

@@ -82,6 +82,30 @@ func (s *fakeServer) Viewers(_ context.Context, id string) (fanout.Stats, error)
 	return fanout.Stats{Drops: 1, Viewers: []fanout.ViewerStats{{ID: 5, Name: "tty", Control: true, Bytes: 9, Bound: 7}}}, noPane(id)
 }
 
+func (s *fakeServer) Follow(context.Context, EventsSubscribeParams) (EventsSubscribeResult, func(context.Context) (Raw, error), error) {
+	return EventsSubscribeResult{}, nil, Errorf(CodeSubscription, "nothing happens here")
+}
+
+func (s *fakeServer) IssueGrant(context.Context, GrantIssueParams) (GrantIssueResult, error) {
+	return GrantIssueResult{}, Errorf(CodeFull, "no room")
+}
+
+func (s *fakeServer) Grants(context.Context, Empty) (GrantListResult, error) {
+	return GrantListResult{}, nil
+}
+
+func (s *fakeServer) RevokeGrant(context.Context, GrantRevokeParams) (Empty, error) {
+	return Empty{}, Errorf(CodeNoGrant, "there is no such grant")
+}
+
+func (s *fakeServer) Devices(context.Context, Empty) (DeviceListResult, error) {
+	return DeviceListResult{}, nil
+}
+
+func (s *fakeServer) RevokeDevice(context.Context, DeviceRevokeParams) (Empty, error) {
+	return Empty{}, Errorf(CodeNoDevice, "there is no such browser")
+}
+
 func (s *fakeServer) PairURL(context.Context) (string, error) {
 	return "http://127.0.0.1:1/#pair=x", nil
 }

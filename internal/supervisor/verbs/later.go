@@ -10,10 +10,9 @@ import (
 // later are rows whose servers are not joined yet. To serve one: let Server embed its interface, and move
 // its slice to table.
 //
-//	shares, grants, devices     Sharing
-//	events                      Happenings
+//	links                       Sharing
 //	recovery                    Checkpoints
-var later = slices.Concat(shareVerbs, eventVerbs, recoveryVerbs)
+var later = slices.Concat(shareVerbs, recoveryVerbs)
 
 // via does a verb by one method of what the server is.
 func via[S any, P params, R any](do func(S, context.Context, P) (R, error)) func(context.Context, *ask, P) (R, error) {

@@ -5,6 +5,7 @@ package verbs
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -33,10 +34,10 @@ func (c crowd) Follow(_ context.Context, p EventsSubscribeParams) (EventsSubscri
 	return EventsSubscribeResult{"spawn/x"}, next, nil
 }
 
-// ofLater runs a row that is not served yet as a connection would.
+// ofLater runs a row, served or not, as a connection would.
 func ofLater(t *testing.T, c *conn, name, params string) (any, error) {
 	t.Helper()
-	for _, v := range later {
+	for _, v := range slices.Concat(table, later) {
 		if v.Name == name {
 			return v.run(t.Context(), &ask{c.s.o.Server, c, Owner{}}, Raw(params))
 		}

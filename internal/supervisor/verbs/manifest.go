@@ -33,6 +33,8 @@ type Server interface {
 	Viewers
 	Pairing
 	Daemon
+	Happenings
+	Granting
 	Settings
 	Ending
 	Texts
@@ -60,6 +62,7 @@ type Verb struct {
 	long  func(params Raw) time.Duration
 	zero  func() any // a pointer to an empty result
 	check func(params Raw) error
+	allow func(by Authority, c Caller, params Raw) error
 	run   func(ctx context.Context, a *ask, params Raw) (any, error)
 }
 
@@ -106,7 +109,8 @@ func (v Verb) rights() []Right {
 	return all
 }
 
-var table = slices.Concat(paneVerbs, placeVerbs, textVerbs, windowVerbs, sessionVerbs, viewerVerbs, steerVerbs, pairingVerbs, settingVerbs, daemonVerbs, endingVerbs)
+var table = slices.Concat(paneVerbs, placeVerbs, textVerbs, windowVerbs, sessionVerbs, viewerVerbs, steerVerbs, eventVerbs, pairingVerbs, grantVerbs, settingVerbs,
+	daemonVerbs, endingVerbs)
 
 // params is what every type of parameters says of itself.
 type params interface {
@@ -152,10 +156,16 @@ func (a *ask) may(right Right, on Resource) bool { return a.check(right, on) == 
 // check refuses who has no such right. It is asked before anything is looked up, so the answer is the
 // same whether the resource exists or not.
 func (a *ask) check(right Right, on Resource) error {
-	if err := a.conn.s.o.Authority.Check(a.caller, right, on); err != nil {
-		return refuse(err, right, on, a.caller)
+	return checked(a.conn.s.o.Authority, a.caller)(right, on)
+}
+
+func checked(by Authority, c Caller) func(Right, Resource) error {
+	return func(right Right, on Resource) error {
+		if err := by.Check(c, right, on); err != nil {
+			return refuse(err, right, on, c)
+		}
+		return nil
 	}
-	return nil
 }
 
 func (r row[P, R]) verb() Verb {
@@ -169,6 +179,13 @@ func (r row[P, R]) verb() Verb {
 	v.check = func(src Raw) error {
 		_, err := decode[P](v.Params, src)
 		return err
+	}
+	v.allow = func(by Authority, c Caller, src Raw) error {
+		p, err := decode[P](v.Params, src)
+		if err != nil {
+			return err
+		}
+		return r.authorize(checked(by, c), p)
 	}
 	for _, a := range r.Also {
 		v.Also = append(v.Also, Also{a.Right, a.When})
@@ -184,7 +201,7 @@ func (r row[P, R]) verb() Verb {
 		if err != nil {
 			return nil, err
 		}
-		if err := r.authorize(a, p); err != nil {
+		if err := r.authorize(a.check, p); err != nil {
 			return nil, err
 		}
 		ctx, cancel := context.WithTimeout(ctx, r.within(p))
@@ -201,9 +218,10 @@ func (r row[P, R]) within(p P) time.Duration {
 	return r.Within(p)
 }
 
-func (r row[P, R]) authorize(a *ask, p P) error {
+// authorize is station 4.
+func (r row[P, R]) authorize(check func(Right, Resource) error, p P) error {
 	if !r.Each && !r.Own {
-		if err := a.check(r.Right, p.on()); err != nil {
+		if err := check(r.Right, p.on()); err != nil {
 			return err
 		}
 	}
@@ -211,12 +229,16 @@ func (r row[P, R]) authorize(a *ask, p P) error {
 		if also.holds != nil && !also.holds(p) {
 			continue
 		}
-		if err := a.check(also.Right, p.on()); err != nil {
+		if err := check(also.Right, p.on()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// Allow returns what a caller with these parameters is refused for want of a right, and nothing else that may
+// be wrong. A verb that leaves out what is not seen, or whose Authority decides by itself, refuses nobody here.
+func (v Verb) Allow(by Authority, c Caller, params Raw) error { return v.allow(by, c, params) }
 
 // decode reads parameters, which may be left out as a whole when none is needed.
 func decode[P params](s shape.Struct, src Raw) (P, error) {

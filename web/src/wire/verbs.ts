@@ -75,6 +75,29 @@ export interface Cursor {
   visible: boolean;
 }
 
+export interface Device {
+  /** id of the browser */
+  device: string;
+  /** name that it gave itself: escape it where you show it */
+  name: string;
+  /** when it was paired, in Unix milliseconds */
+  paired_at: number;
+  /** when it was here last, in Unix milliseconds */
+  last_seen: number;
+  /** it is connected */
+  online: boolean;
+}
+
+export interface DeviceListResult {
+  /** paired browsers, in the order of their pairing */
+  devices: Device[];
+}
+
+export interface DeviceRevokeParams {
+  /** id of the browser */
+  device: string;
+}
+
 export interface DoctorParams {
   /** names of checks; left out: all */
   checks?: string[];
@@ -87,6 +110,22 @@ export interface DoctorResult {
   status: 'ok' | 'info' | 'warn' | 'error';
   /** what each check saw */
   results: Finding[];
+}
+
+export interface EventsSubscribeParams {
+  /** source as an earlier batch named it; comes with cursor */
+  source?: string;
+  /** place behind the last batch that the reader has */
+  cursor?: string;
+  /** events of these types alone, such as pane.exited or pane.* */
+  types?: string[];
+  /** events of these resources and of what is below them alone, such as session:s0 */
+  resources?: string[];
+}
+
+export interface EventsSubscribeResult {
+  /** what cursors are good for; new with each start of spawnd */
+  source: string;
 }
 
 export interface Finding {
@@ -134,6 +173,53 @@ export interface Float {
   border?: 'none' | 'single' | 'double' | 'rounded' | 'heavy';
   /** title in its border */
   title?: string;
+}
+
+export interface Grant {
+  /** id of the grant */
+  grant: string;
+  /** who was given it */
+  principal: string;
+  /** what was given */
+  scopes: Scope[];
+  /** what it is for: escape it where you show it */
+  label: string;
+  /** principal that issued it */
+  by: string;
+  /** when it was issued, in Unix milliseconds */
+  issued_at: number;
+  /** until when it is good, in Unix milliseconds; 0 for until it is revoked */
+  expires_at: number;
+}
+
+export interface GrantIssueParams {
+  /** who is given it; left out: a new agent, whose token is the result */
+  principal?: string;
+  /** what is given */
+  scopes: Scope[];
+  /** what it is for */
+  label?: string;
+  /** how long it is good; left out: until it is revoked */
+  seconds?: number;
+}
+
+export interface GrantIssueResult {
+  /** id of the grant */
+  grant: string;
+  /** who was given it */
+  principal: string;
+  /** of a new agent, for SPAWN_TOKEN; it is shown this once */
+  token?: string;
+}
+
+export interface GrantListResult {
+  /** grants that are good, the oldest first */
+  grants: Grant[];
+}
+
+export interface GrantRevokeParams {
+  /** id of the grant */
+  grant: string;
 }
 
 export interface Match {
@@ -536,6 +622,13 @@ export interface Resume {
   offset?: string;
 }
 
+export interface Scope {
+  /** what the rights are on, such as session:s0 */
+  resource: string;
+  /** of read, write, spawn and admin */
+  rights: string[];
+}
+
 export interface ServerInfoResult {
   /** version of the running spawnd */
   version: string;
@@ -912,8 +1005,20 @@ export interface VerbCalls {
   'control.release': { params: ControlParams; result: Record<string, never> };
   /** let a viewer control a pane at once, whoever does now */
   'control.take': { params: ControlParams; result: Record<string, never> };
+  /** follow what happens: a line of JSON for each batch, a snapshot first unless cursor leads on */
+  'events.subscribe': { params: EventsSubscribeParams; result: EventsSubscribeResult };
   /** make an address that lets one more browser in, once, within ten minutes */
   'pair.new': { params: Record<string, never>; result: PairNewResult };
+  /** give a program an identity, or rights to one, of what the caller has */
+  'grant.issue': { params: GrantIssueParams; result: GrantIssueResult };
+  /** list the grants that the caller may know of */
+  'grant.list': { params: Record<string, never>; result: GrantListResult };
+  /** end a grant, and what was issued by it */
+  'grant.revoke': { params: GrantRevokeParams; result: Record<string, never> };
+  /** list the paired browsers */
+  'device.list': { params: Record<string, never>; result: DeviceListResult };
+  /** forget a paired browser, and end what it has open */
+  'device.revoke': { params: DeviceRevokeParams; result: Record<string, never> };
   /** tell the settings in force */
   'config.get': { params: ConfigGetParams; result: ConfigGetResult };
   /** change a key in the settings file, and nothing that is in force */
