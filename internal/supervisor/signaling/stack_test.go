@@ -123,7 +123,7 @@ func (s *stack) Close(_ context.Context, pane string) error {
 	s.board.Remove(pane)
 	return nil
 }
-func (s *stack) Sees(string) bool { return true }
+func (s *stack) Sees(string) bool                             { return true }
 func (s *stack) Rename(context.Context, string, string) error { return errors.New("not here") }
 func (s *stack) PairURL() (string, error) {
 	code, err := s.door.NewCode()

@@ -2,7 +2,10 @@
 
 package verbs
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Names of the verbs of windows.
 const (
@@ -103,7 +106,7 @@ var windowVerbs = []Verb{
 		Errors: []Code{CodeNoSession}, Example: WindowListParams{"s0"},
 		Do: func(ctx context.Context, a *ask, p WindowListParams) (WindowListResult, error) {
 			all, err := a.Server.(Arrangement).Windows(ctx, p)
-			if err != nil && !a.may(RightRead, p.on()) {
+			if told := (*Error)(nil); err != nil && errors.As(a.check(RightRead, p.on()), &told) && told.Code == denied(RightRead) {
 				err = nil // who may not read the session is not told whether it is there
 			}
 			return WindowListResult{seen(a, all, func(w Window) Resource { return onWindow(w.Window) })}, err
