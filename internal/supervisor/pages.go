@@ -14,6 +14,7 @@ import (
 	"spawn/internal/supervisor/page"
 	"spawn/internal/supervisor/rtc"
 	"spawn/internal/supervisor/signaling"
+	"spawn/internal/supervisor/verbs"
 )
 
 // pages answers browsers: each peer that signalling brings is served its panes until it ends.
@@ -22,7 +23,7 @@ type pages struct {
 	panes    *panes
 	board    *page.Board
 	server   page.Server
-	pairURL  func() (string, error)
+	verbs    verbs.Dispatcher
 	log      *slog.Logger
 	ctx      context.Context // of every page
 	serving  sync.WaitGroup  // one for each peer; ends when the endpoint is closed
@@ -47,6 +48,8 @@ func (ps *pages) serve(peer *rtc.Peer, device access.Device) {
 	err := page.Serve(ps.ctx, page.Options{
 		Accept:     func(ctx context.Context) (page.Channel, error) { return peer.Accept(ctx) },
 		Panes:      pagePanes{ps},
+		Verbs:      ps.verbs,
+		Caller:     verbs.Owner{}, // a paired browser is an owner device
 		Board:      ps.board,
 		Server:     ps.server,
 		ViewerName: device.Name,
@@ -59,21 +62,8 @@ func (ps *pages) serve(peer *rtc.Peer, device access.Device) {
 	ps.log.Info("a page has left", "device", device.ID)
 }
 
-// pagePanes is what pages may do with panes, in the words that pages know.
+// pagePanes is what pages may watch, in the words that pages know.
 type pagePanes struct{ *pages }
-
-func (p pagePanes) New(ctx context.Context, cols, rows uint16) (page.PaneInfo, error) {
-	row, err := p.panes.New(ctx, NewPane{Cols: cols, Rows: rows})
-	return paneInfo(row), p.pageError(err)
-}
-
-func (p pagePanes) Close(ctx context.Context, id string) error {
-	return p.pageError(p.panes.Close(ctx, id))
-}
-
-func (p pagePanes) Rename(_ context.Context, id, name string) error {
-	return p.pageError(p.panes.Rename(id, name))
-}
 
 func (p pagePanes) Attach(id string, sink fanout.Sink, o fanout.AttachOptions) (page.Viewer, error) {
 	v, err := p.panes.Attach(id, sink, o)
@@ -82,8 +72,6 @@ func (p pagePanes) Attach(id string, sink fanout.Sink, o fanout.AttachOptions) (
 	}
 	return v, nil
 }
-
-func (p pagePanes) PairURL() (string, error) { return p.pairURL() }
 
 // pageError gives an error of ours the code that a page knows it by.
 func (p pagePanes) pageError(err error) error {
@@ -105,6 +93,12 @@ func paneInfo(r Row) page.PaneInfo {
 	}
 	if r.Exit != nil {
 		p.ExitCode, p.Signal = r.Exit.ExitCode, r.Exit.Signal
+	}
+	if a := r.Archive; a != nil {
+		p.Archive = &page.Archive{
+			Checkpoint: a.Checkpoint, PreviousPane: a.PreviousPane, ProcessState: string(a.ProcessState), TextState: string(a.TextState),
+			CutRows: a.CutRows,
+		}
 	}
 	return p
 }

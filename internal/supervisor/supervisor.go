@@ -180,8 +180,8 @@ func (s *Supervisor) openPages(folders config.Folders) error {
 	host := hostName()
 	s.pages = &pages{
 		endpoint: peers, panes: s.panes, board: s.panes.board, log: s.o.Log,
-		server:  page.Server{Version: s.o.Version, HostName: host, Source: "spawn/" + rand.Text()},
-		pairURL: func() (string, error) { return pair(s.door, s.server) },
+		server: page.Server{Version: s.o.Version, HostName: host, Source: "spawn/" + rand.Text()},
+		verbs:  verbs.NewDispatcher(verbs.Options{Server: verbServer{s}, Log: s.o.Log}),
 	}
 	s.server, err = signaling.New(ln, signaling.Options{Door: door, Peers: s.pages, App: s.o.App, HostName: host, Log: s.o.Log})
 	return err

@@ -164,6 +164,7 @@ export class FakeHost {
       foreground: 'bash',
       window: `w${index}`,
       index: 0,
+      archive: null,
     });
     this.panes.push(pane);
     return pane;
@@ -257,14 +258,14 @@ export class FakeHost {
     if (verb === 'pair.new') return { url: 'http://127.0.0.1:7070/#pair=AAAAAAAAAAAAAAAAAAAAAA' };
     if (!params.pane) return {};
     const pane = this.#find(params.pane);
-    if (verb === 'pane.attach') {
+    if (verb === 'view.attach') {
       pane.term.resize(params.cols, params.rows);
       this.control(pane, true, 'This window');
       pane.snapshot(true);
       return { viewer: '1' };
     }
-    if (verb === 'pane.snapshot') pane.snapshot(params.full);
-    if (verb === 'pane.resize') {
+    if (verb === 'view.snapshot') pane.snapshot(params.full);
+    if (verb === 'view.resize') {
       pane.term.resize(params.cols, params.rows);
       pane.snapshot(false);
     }
@@ -276,7 +277,7 @@ export class FakeHost {
       this.panes = this.panes.filter((p) => p !== pane);
       this.emit({ event: 'pane_removed', pane: params.pane });
     }
-    if (verb === 'control.take') this.control(pane, true, 'This window');
+    if (verb === 'view.take') this.control(pane, true, 'This window');
     return {};
   }
 }

@@ -67,10 +67,10 @@ export function WatchStrip({ pane }: { pane: Pane }) {
         Watching. <b>{pane.control.value.name || 'Another window'}</b> is in control
         {text ? ', so keys are not sent.' : '.'}
       </span>
-      <button type="button" class="main" onClick={() => void pane.ask('control.request')}>
+      <button type="button" class="main" onClick={() => void pane.ask('view.request')}>
         Ask for control
       </button>
-      <button type="button" onClick={() => void pane.ask('control.take')}>
+      <button type="button" onClick={() => void pane.ask('view.take')}>
         Take over
       </button>
     </div>

@@ -35,6 +35,8 @@ export class Desk {
   #seen = new Set<string>();
   #spare: LiveScreen | null = null;
   #creating = false;
+  /** A pane that is shown as soon as the host tells of it; '' for none. */
+  #wanted = '';
 
   constructor(private readonly options: DeskOptions) {
     this.#link = new Link({
@@ -104,8 +106,8 @@ export class Desk {
     this.#creating = true;
     try {
       const size = await this.#measure();
-      const { pane: info } = await this.#session.ctl.request('pane.new', size);
-      await this.show(this.#upsert(info));
+      const { pane } = await this.#session.ctl.call('pane.new', size);
+      await this.#showWhenKnown(pane.id);
     } catch (error) {
       say(
         error instanceof Error
@@ -117,6 +119,13 @@ export class Desk {
     }
   }
 
+  /** Shows a pane that a verb has made. The host tells of it about when it answers. */
+  async #showWhenKnown(id: string): Promise<void> {
+    const pane = this.find(id);
+    this.#wanted = pane ? '' : id;
+    if (pane) await this.show(pane);
+  }
+
   /** Asks first when something runs in it. */
   requestClose(pane: Pane): void {
     if (pane.info.value.state === 'running') dialog.value = { kind: 'close', pane: pane.id };
@@ -125,7 +134,7 @@ export class Desk {
 
   async close(pane: Pane): Promise<void> {
     try {
-      await this.#session?.ctl.request('pane.close', { pane: pane.id });
+      await this.#session?.ctl.call('pane.close', { pane: pane.id });
     } catch (error) {
       say(error instanceof Error ? `Not closed: ${error.message}` : 'Not closed.');
     }
@@ -133,7 +142,7 @@ export class Desk {
 
   async rename(pane: Pane, name: string): Promise<void> {
     try {
-      await this.#session?.ctl.request('pane.rename', { pane: pane.id, name: safeTitle(name, 64) });
+      await this.#session?.ctl.call('pane.rename', { pane: pane.id, name: safeTitle(name, 64) });
     } catch (error) {
       say(error instanceof Error ? `Not renamed: ${error.message}` : 'Not renamed.');
     }
@@ -142,7 +151,7 @@ export class Desk {
   /** A link for another browser. */
   async pairAnother(): Promise<void> {
     try {
-      const result = await this.#session?.ctl.request('pair.new', {});
+      const result = await this.#session?.ctl.call('pair.new', {});
       if (result) dialog.value = { kind: 'pair', url: result.url };
       else say('Not connected. There is no link to give.');
     } catch (error) {
@@ -196,6 +205,8 @@ export class Desk {
         return this.#remove(event.pane);
       case 'panes_ready':
         return this.#ready();
+      case 'arranged':
+        return;
       default: {
         const pane = this.find(event.pane);
         pane?.event(event);
@@ -214,6 +225,7 @@ export class Desk {
     const pane: Pane = this.#build(info);
     this.panes.value = [...this.panes.value, pane];
     this.#sort();
+    if (pane.id === this.#wanted) void this.#showWhenKnown(pane.id);
     return pane;
   }
 

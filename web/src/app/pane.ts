@@ -121,7 +121,7 @@ export class Pane {
       const pipe = await session.openPty(this.id);
       if (generation !== this.#generation) return pipe.close();
       this.#take(pipe);
-      await session.ctl.request('pane.attach', { pane: this.id, ...size, history: true });
+      await session.ctl.request('view.attach', { pane: this.id, ...size, history: true });
       this.failure.value = '';
       this.pushTheme();
     } catch (error) {
@@ -224,14 +224,14 @@ export class Pane {
     return this.screen.fitSize() ?? this.#knownSize();
   }
 
-  async ask(verb: 'control.request' | 'control.take' | 'control.release'): Promise<void> {
+  async ask(verb: 'view.request' | 'view.take' | 'view.release'): Promise<void> {
     await this.#call(() => this.#session?.ctl.request(verb, { pane: this.id }));
   }
 
   async answerRequest(grant: boolean): Promise<void> {
     const viewer = this.control.value.request?.viewer;
     if (viewer === undefined) return;
-    const verb = grant ? 'control.grant' : 'control.deny';
+    const verb = grant ? 'view.grant' : 'view.deny';
     await this.#call(() => this.#session?.ctl.request(verb, { pane: this.id, viewer }));
   }
 
@@ -245,7 +245,7 @@ export class Pane {
       palette: [...c.palette],
     };
     // Only the controller's colours count; as a watcher this is refused, rightly.
-    this.#session?.ctl.request('theme', { pane: this.id, ...theme }).catch(() => {});
+    this.#session?.ctl.request('view.theme', { pane: this.id, ...theme }).catch(() => {});
   }
 
   historyText(): string {
@@ -295,7 +295,7 @@ export class Pane {
       this.control.value.controller !== ''
     )
       return;
-    this.#session?.ctl.request('control.request', { pane: this.id }).catch(() => {});
+    this.#session?.ctl.request('view.request', { pane: this.id }).catch(() => {});
   }
 
   #wantSize(size: Size): void {
@@ -304,7 +304,7 @@ export class Pane {
     if (size.cols === known.cols && size.rows === known.rows) return;
     this.#resizeTimer = setTimeout(() => {
       this.#asked = size;
-      this.#session?.ctl.request('pane.resize', { pane: this.id, ...size }).catch(() => {
+      this.#session?.ctl.request('view.resize', { pane: this.id, ...size }).catch(() => {
         this.#asked = null;
       });
     }, resizeRestMs);
@@ -359,7 +359,7 @@ export class Pane {
   #requestSnapshot(full: boolean): void {
     const generation = this.#generation;
     if (!full) this.#watchStale();
-    this.#session?.ctl.request('pane.snapshot', { pane: this.id, full }).catch(() => {
+    this.#session?.ctl.request('view.snapshot', { pane: this.id, full }).catch(() => {
       if (generation !== this.#generation) return;
       this.#feed.requestFailed();
       clearTimeout(this.#retryTimer);
