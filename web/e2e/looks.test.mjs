@@ -164,6 +164,58 @@ test('a light desk', () =>
     await screenshot(page, 'desk-light');
   }));
 
+test('what is left after the host was off: checkpoints, records, one relaunch', () =>
+  withPage({}, '?records', async (page) => {
+    await page.getByRole('heading', { name: 'What was here before' }).waitFor();
+    await page.getByText('1 session, 2 windows, 3 terminals; the text of 2 of them').waitFor();
+    await screenshot(page, 'desk-checkpoints');
+    await page.getByRole('button', { name: 'Restore Checkpoint 12' }).click();
+    await page.getByText('Record of p0; it was interrupted, and may run still').waitFor();
+    await untilScreen(page, /make -j2 test/);
+    await page.keyboard.type('x');
+    await page.getByRole('alert').getByText('This is a record').waitFor();
+    await screenshot(page, 'desk-record');
+    await page.getByRole('tab').nth(1).click();
+    await page.getByText('it had exited with 3').waitFor();
+    await page.getByRole('tab').first().click();
+    await page.getByRole('button', { name: 'Relaunch…' }).click();
+    const start = page.getByRole('button', { name: 'Start' });
+    assert.ok(await start.isDisabled(), 'not without the acknowledgement');
+    const line = page.getByRole('textbox', { name: 'Command line' });
+    await line.fill('/bin/false');
+    await page.getByRole('checkbox').check();
+    await start.click();
+    await page.getByText('The command could not be started.').waitFor();
+    await line.fill(`env 'A=b c' bash -l`);
+    await page.locator('.argv').getByText('A=b c').waitFor();
+    await screenshot(page, 'desk-relaunch');
+    await start.click();
+    await untilLive(page);
+    await typeLine(page, 'seq 1 3');
+    await untilScreen(page, /^3$/);
+    await page.getByRole('button', { name: 'Menu' }).click();
+    await page.getByRole('menuitem', { name: 'Checkpoints' }).click();
+    await page.getByText('They can be restored while there is no terminal.').waitFor();
+    assert.ok(await page.getByRole('button', { name: 'Restore Checkpoint 12' }).isDisabled());
+    await page.getByRole('button', { name: 'Delete A checkpoint…' }).click();
+    await page.getByRole('button', { name: 'Delete a checkpoint', exact: true }).click();
+    await until(page, () => document.querySelectorAll('.checkpoint').length === 3);
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.keyboard.type('back');
+    await untilScreen(page, /\$ back$/);
+  }));
+
+test('checkpoints and records on a phone', () =>
+  withPage({ ...phone, colorScheme: 'light' }, '?records', async (page) => {
+    await page.getByRole('heading', { name: 'What was here before' }).waitFor();
+    assert.ok((await sidewaysOverflow(page)) <= 0);
+    await screenshot(page, 'phone-checkpoints');
+    await page.getByRole('button', { name: 'Restore Checkpoint 12' }).tap();
+    await page.getByText('Record of p0').waitFor();
+    assert.ok((await sidewaysOverflow(page)) <= 0);
+    await screenshot(page, 'phone-record');
+  }));
+
 test('axe finds nothing, in dark and in light', () =>
   withPage({}, '', async (page) => {
     for (const colorScheme of ['dark', 'light']) {
@@ -194,5 +246,14 @@ test('axe finds nothing, in dark and in light', () =>
       await page.getByRole('button', { name: 'Pair' }).click();
       await page.getByRole('alert').waitFor();
       await check('a code that is none');
+      await page.goto(`${site.url}?records`);
+      await page.getByRole('heading', { name: 'What was here before' }).waitFor();
+      await check('checkpoints');
+      await page.getByRole('button', { name: 'Restore Checkpoint 12' }).click();
+      await page.getByText('Record of p0').waitFor();
+      await check('a record');
+      await page.getByRole('button', { name: 'Relaunch…' }).click();
+      await page.getByRole('dialog').waitFor();
+      await check('relaunch');
     }
   }));

@@ -8,6 +8,7 @@ import { type DebugTarget, expose } from './debug';
 import { Desk, type DeskOptions, paneLabel } from './desk';
 import { Dialogs } from './dialogs';
 import { KeyRow } from './keys';
+import { RecordBar } from './records';
 import { applySettings } from './settings';
 import { installShortcuts } from './shortcuts';
 import { now, StatusLine } from './status';
@@ -48,12 +49,12 @@ function App(props: { desk: Desk; stage: HTMLElement; onCode(code: Bytes): void 
   const pane = desk.active.value;
   const faded =
     !desk.connected.value ||
-    pane?.info.value.state === 'lost' ||
-    pane?.info.value.state === 'exited';
+    (pane && !pane.info.value.archive && pane.info.value.state !== 'running');
   return (
     <div class="app">
       <TabBar desk={desk} />
       <main class={`place ${faded ? 'faded' : ''}`}>
+        {pane && <RecordBar pane={pane} desk={desk} />}
         {pane && <WatchStrip pane={pane} />}
         <div class="hold" ref={(hold) => hold?.prepend(stage)}>
           <Bars desk={desk} />

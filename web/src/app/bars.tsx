@@ -51,7 +51,7 @@ function RequestBar({ pane }: { pane: Pane }) {
 }
 
 function isWatching(pane: Pane | null): boolean {
-  if (pane?.info.value.state !== 'running') return false;
+  if (pane?.info.value.state !== 'running' || pane.info.value.archive) return false;
   return !pane.control.value.you && pane.control.value.controller !== '';
 }
 
@@ -79,7 +79,7 @@ export function WatchStrip({ pane }: { pane: Pane }) {
 
 function EndBar({ pane, desk }: { pane: Pane; desk: Desk }) {
   const info = pane.info.value;
-  if (info.state === 'running') return null;
+  if (info.state === 'running' || info.archive) return null;
   return (
     <div class={`note end ${info.state}`} role="status">
       <span>{endText(info)}</span>

@@ -10,6 +10,7 @@ import type { LiveScreen, Size } from '../term/screen';
 import { safeTitle } from '../term/title';
 import type { CtlEvent, PaneInfo } from '../wire/ctl';
 import { Pane } from './pane';
+import { Recovery, reason } from './recovery';
 import { fontSize, scheme, screenReader } from './settings';
 import { dialog, forgetRefusal, say } from './ui';
 
@@ -28,6 +29,7 @@ export class Desk {
   readonly hostName = signal('');
   /** The host has told all its panes at least once. */
   readonly known = signal(false);
+  readonly recovery = new Recovery(() => this.#session?.ctl ?? null);
   readonly connected = computed(() => this.link.value.phase === 'up');
 
   readonly #link: Link;
@@ -148,6 +150,22 @@ export class Desk {
     }
   }
 
+  /** A new execution in the place of an archive. Says why not, or '' when it runs. */
+  async relaunch(pane: Pane, argv: string[]): Promise<string> {
+    try {
+      if (!this.#session) return 'Not connected.';
+      const made = await this.#session.ctl.call('pane.relaunch', {
+        pane: pane.id,
+        argv,
+        ack_orphans: true,
+      });
+      await this.#showWhenKnown(made.pane);
+      return '';
+    } catch (error) {
+      return reason(error);
+    }
+  }
+
   /** A link for another browser. */
   async pairAnother(): Promise<void> {
     try {
@@ -191,7 +209,8 @@ export class Desk {
 
   /** A lost one has no worker to attach to. */
   async #attach(pane: Pane, session: Session): Promise<void> {
-    if (pane.attached || pane.info.value.state === 'lost') return;
+    const { state, archive } = pane.info.value;
+    if (pane.attached || (state === 'lost' && !archive)) return;
     await pane.attach(session, pane.ownSize());
   }
 
@@ -226,6 +245,7 @@ export class Desk {
     this.panes.value = [...this.panes.value, pane];
     this.#sort();
     if (pane.id === this.#wanted) void this.#showWhenKnown(pane.id);
+    else if (this.known.value && !this.active.value) void this.show(pane);
     return pane;
   }
 
@@ -270,7 +290,15 @@ export class Desk {
     if (this.active.value) return;
     const pane = this.find(recall()) ?? this.panes.value[0];
     if (pane) void this.show(pane);
-    else if (first) void this.create();
+    else if (first) void this.#begin();
+  }
+
+  /** Nothing is there: a first terminal, unless a person may want back what was here before. */
+  async #begin(): Promise<void> {
+    await this.recovery.load();
+    if (!this.recovery.checkpoints.value?.length && this.panes.value.length === 0) {
+      await this.create();
+    }
   }
 
   /** The size a terminal of this window has, measured with the renderer it will use. */

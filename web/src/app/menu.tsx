@@ -131,6 +131,13 @@ export function Menu({ desk }: { desk: Desk }) {
             <kbd>{screenReader.value ? 'on' : 'off'}</kbd>
           </button>
           <hr />
+          <Item
+            run={choose(() => {
+              dialog.value = { kind: 'records' };
+            })}
+          >
+            Checkpoints
+          </Item>
           <Item run={choose(() => void desk.pairAnother())}>Pair another browser</Item>
           <Item
             run={choose(() => {

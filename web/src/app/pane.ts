@@ -253,7 +253,8 @@ export class Pane {
   }
 
   #refusal(): string {
-    const { state } = this.info.value;
+    const { state, archive } = this.info.value;
+    if (archive) return 'This is a record. Nothing runs in it that could take keys.';
     if (state !== 'running') return 'This terminal has ended.';
     if (this.phase.value !== 'live' || !this.#pipe) return 'Not connected. Keys are not sent.';
     const { you, controller, name } = this.control.value;
@@ -341,7 +342,7 @@ export class Pane {
   #attachFailed(session: Session, size: Size, error: unknown): void {
     this.failure.value = error instanceof Error ? error.message : 'could not be attached';
     if (error instanceof CtlFailure && error.code === 'closed') return;
-    if (this.info.value.state !== 'running') return;
+    if (this.info.value.state !== 'running' && !this.info.value.archive) return;
     this.#retryTimer = setTimeout(() => void this.attach(session, size), retryMs);
   }
 

@@ -10,7 +10,9 @@ export type Dialog =
   | { kind: 'paste'; text: string; send: () => void }
   | { kind: 'pair'; url: string }
   | { kind: 'text'; text: string }
-  | { kind: 'rename'; pane: string };
+  | { kind: 'rename'; pane: string }
+  | { kind: 'records' }
+  | { kind: 'relaunch'; pane: string };
 
 export interface Notice {
   id: number;
