@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -19,8 +20,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/strictjson"
 	"spawn/internal/supervisor/verbs"
+	"spawn/internal/supervisor/verbs/dial"
 )
 
 // patience is how long anything that should happen at once may take on a loaded machine.
@@ -51,6 +54,8 @@ func build(m *testing.M) int {
 //
 //	serve             start a spawnd and wait until it is ready
 //	exits N ARG...    run spawnd with the arguments and expect exit code N
+//	viewer PANE NAME [--read-only]
+//	                  attach a viewer of that name until the script ends
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -75,7 +80,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"serve": scriptServe, "exits": scriptExits,
+			"serve": scriptServe, "exits": scriptExits, "viewer": scriptViewer,
 		},
 	})
 }
@@ -162,6 +167,25 @@ func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("spawnd %s: exit code %d, want %d", strings.Join(args[1:], " "), got, want)
 	}
+}
+
+func scriptViewer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: viewer PANE NAME [--read-only]")
+	}
+	socket := dial.Socket{Path: filepath.Join(ts.Getenv("XDG_RUNTIME_DIR"), "spawn", "spawnd.sock"), CheckPeer: endpoint.CheckPeer}
+	stream, _, err := socket.Stream(context.Background(), verbs.PaneStreamParams{Pane: args[0], Name: args[1], ReadOnly: len(args) == 3})
+	ts.Check(err)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			if _, _, err := stream.Recv(); err != nil {
+				return
+			}
+		}
+	}()
+	ts.Defer(func() { _ = stream.Close(); <-ended })
 }
 
 // logBuffer is a log that two goroutines share.

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/supervisor"
 	"spawn/internal/version"
 	"spawn/web"
@@ -70,6 +71,7 @@ func serve(ctx context.Context, flags startFlags, out io.Writer) error {
 	if err == nil {
 		err = notifyReady()
 	}
+	failpoint.Pass(failpoint.Serving)
 	if err == nil {
 		err = s.Serve(ctx)
 	}

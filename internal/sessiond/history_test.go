@@ -97,7 +97,8 @@ func TestScrollbackWipeErasesReplayedHistory(t *testing.T) {
 	}
 }
 
-// Rotating segments is a matter of storage: the program is not signalled, resized or asked to draw.
+// Rotating segments is a matter of storage: the program is not signalled, resized or asked to draw. However the lines are
+// gathered into records, they are more than the log may hold.
 func TestScrollbackRotationMustNotDisturbTheAgent(t *testing.T) {
 	tw := launch(t, smallSegments)
 	p := tw.dial()

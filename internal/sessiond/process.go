@@ -15,7 +15,9 @@ import (
 
 const (
 	// processorsMax keeps a worker from spreading over a large machine: there are as many workers as terminals, and only the
-	// PTY reader and the loop ever have work at the same time.
+	// PTY reader and the loop ever have work at the same time. One would cost a quarter less in a flood, for reader and loop
+	// wake each other for each few KiB. But the kernel holds no more than 4 KiB ready, and refills it while we read: with one
+	// thread it rests while the screen is drawn, and the program gets a quarter less through.
 	processorsMax = 2
 	// collectPercent makes the heap small rather than the collector rare: a worker's live heap is some hundred KiB, its
 	// steady state allocates nothing, and the runtime's usual least heap of 4 MiB would be most of an idle worker.

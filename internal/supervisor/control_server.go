@@ -5,6 +5,7 @@ package supervisor
 import (
 	"context"
 	"os"
+	"time"
 
 	"spawn/internal/supervisor/fanout"
 	"spawn/internal/supervisor/verbs"
@@ -18,7 +19,7 @@ func (s verbServer) Panes(context.Context) ([]verbs.Pane, error) {
 }
 
 func (s verbServer) NewPane(ctx context.Context, p verbs.PaneNewParams) (verbs.Pane, error) {
-	row, err := s.panes.New(ctx, NewPane{Argv: p.Argv, Cwd: p.Cwd, Cols: p.Cols, Rows: p.Rows, Name: p.Name})
+	row, err := s.panes.New(ctx, NewPane{Argv: p.Argv, Cwd: p.Cwd, Cols: p.Cols, Rows: p.Rows, Name: p.Name, Owner: owner(ctx)})
 	return verbPane(row), verbError(err)
 }
 
@@ -65,10 +66,23 @@ func verbError(err error) error {
 	return err
 }
 
+func usedAt(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
 func verbPane(r Row) verbs.Pane {
 	p := verbs.Pane{
 		ID: r.ID, SessionID: string(r.Worker), PID: r.PID, State: verbs.PaneState(r.State), Title: r.Title, Name: r.Name,
 		Cols: r.Cols, Rows: r.Rows, Foreground: r.Foreground, Viewers: r.Viewers,
+		Session: r.Session, Window: r.Window, Layer: string(r.Layer), Tags: verbTags(r.Tags), UsedAt: usedAt(r.Used),
+	}
+	if a := r.Archive; a != nil {
+		p.Recovery = verbs.Archived{
+			Checkpoint: a.Checkpoint, PreviousPane: a.PreviousPane, ProcessState: string(a.ProcessState), TextState: string(a.TextState), CutRows: a.CutRows,
+		}
 	}
 	if r.Exit != nil {
 		p.ExitCode, p.Signal = r.Exit.ExitCode, r.Exit.Signal

@@ -19,8 +19,15 @@ var codes = []struct {
 	code verbs.Code
 }{
 	{ErrNotFound, verbs.CodeNoPane},
+	{ErrNoWindow, verbs.CodeNoWindow},
+	{ErrNoSession, verbs.CodeNoSession},
 	{topology.ErrNotFound, verbs.CodeNoPane},
 	{topology.ErrName, verbs.CodeInvalidName},
+	{topology.ErrSplit, verbs.CodeNoSplit},
+	{topology.ErrLayer, verbs.CodeLayer},
+	{topology.ErrFloat, verbs.CodeInvalidParams},
+	{topology.ErrTag, verbs.CodeTag},
+	{topology.ErrOwner, verbs.CodeTag},
 	{fanout.ErrSize, verbs.CodeInvalidSize},
 	{topology.ErrFull, verbs.CodeFull},
 	{topology.ErrOverflow, verbs.CodeFull},
@@ -35,6 +42,7 @@ var codes = []struct {
 	{control.ErrReadOnly, verbs.CodeReadOnly},
 	{control.ErrRequested, verbs.CodeRequested},
 	{control.ErrNoRequest, verbs.CodeNoRequest},
+	{control.ErrNotJoined, verbs.CodeNoViewer},
 }
 
 // codeOf reports false for an error that has no code: it is nobody's business but the log's.

@@ -49,7 +49,7 @@ func (ps *pages) serve(peer *rtc.Peer, device access.Device) {
 		Accept:     func(ctx context.Context) (page.Channel, error) { return peer.Accept(ctx) },
 		Panes:      pagePanes{ps},
 		Verbs:      ps.verbs,
-		Caller:     verbs.Owner{}, // a paired browser is an owner device
+		Caller:     caller(access.Principal{Kind: access.KindDevice, ID: device.ID}.String()),
 		Board:      ps.board,
 		Server:     ps.server,
 		ViewerName: device.Name,
@@ -61,6 +61,12 @@ func (ps *pages) serve(peer *rtc.Peer, device access.Device) {
 	}
 	ps.log.Info("a page has left", "device", device.ID)
 }
+
+// caller is a paired browser, an owner device, to the verbs.
+type caller string
+
+// Principal is part of verbs.Caller.
+func (c caller) Principal() string { return string(c) }
 
 // pagePanes is what pages may watch, in the words that pages know.
 type pagePanes struct{ *pages }

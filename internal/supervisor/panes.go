@@ -13,6 +13,7 @@ import (
 	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/sessiond/wire"
 	"spawn/internal/supervisor/config"
+	"spawn/internal/supervisor/control"
 	"spawn/internal/supervisor/fanout"
 	"spawn/internal/supervisor/fleet"
 	"spawn/internal/supervisor/loginenv"
@@ -37,6 +38,7 @@ type NewPane struct {
 	Cwd        string   // "": the home folder
 	Cols, Rows uint16
 	Name       string
+	Owner      string // who asked for it, for the tag owner; "" for none
 }
 
 // Row is one pane as lists show it.
@@ -63,6 +65,7 @@ type panes struct {
 	settings func() config.Config // what is in force
 	board    *page.Board          // what pages see of all this
 	log      *slog.Logger
+	told     *chronicle // who is told what happens; nil: nobody
 
 	ctx     context.Context // of every pane's run; ends with close
 	cancel  context.CancelFunc
@@ -73,9 +76,11 @@ type panes struct {
 		sync.Mutex
 		tree    topology.Tree
 		byID    map[string]*pane // all panes of the tree whose worker was ever connected
+		asked   uint64           // how often the tree was to be saved
 		closing bool
 	}
 	saving  sync.Mutex // orders writes of the tree; taken before mu
+	written uint64     // of asked, those whose change is on disk; guarded by saving
 	telling sync.Mutex // orders what pages are told; taken before mu
 
 	refused []*fleet.Refusal // workers that were left alone at start
@@ -83,27 +88,10 @@ type panes struct {
 	unlocked sync.Once // the first worker that could not lock its key is logged, the others are alike
 }
 
-// New starts a terminal and returns its pane. When it returns without error the pane is on disk.
+// New starts a terminal in a window of its own and returns its pane. When it returns without error the
+// pane is on disk.
 func (ps *panes) New(ctx context.Context, n NewPane) (Row, error) {
-	if err := ps.begin(); err != nil {
-		return Row{}, err
-	}
-	defer ps.running.Done()
-	worker := endpoint.NewSessionID()
-	place, err := ps.place(worker, n.Name)
-	if err != nil {
-		return Row{}, err
-	}
-	h, err := ps.fleet.Launch(ctx, worker, ps.spec(n, place.ID))
-	if err != nil {
-		ps.forget(place.ID)
-		return Row{}, fmt.Errorf("%w: %w", errStart, err)
-	}
-	ps.drive(place.ID, worker, h)
-	if err := ps.save(); err != nil {
-		ps.log.Error("names and ids of terminals are not saved", "error", err)
-	}
-	return ps.Row(place.ID)
+	return ps.start(ctx, n, inOwnWindow(""))
 }
 
 // begin counts an operation that may start something, unless spawnd is closing.
@@ -115,16 +103,6 @@ func (ps *panes) begin() error {
 	}
 	ps.running.Add(1)
 	return nil
-}
-
-func (ps *panes) place(worker endpoint.SessionID, name string) (topology.Pane, error) {
-	ps.mu.Lock()
-	defer ps.mu.Unlock()
-	tree, at, err := ps.mu.tree.NewPane("", topology.Start{Worker: string(worker), Name: name})
-	if err == nil {
-		ps.mu.tree = tree
-	}
-	return at, err
 }
 
 func (ps *panes) spec(n NewPane, id string) fleet.Spec {
@@ -146,11 +124,9 @@ func (ps *panes) spec(n NewPane, id string) fleet.Spec {
 }
 
 // drive gives the pane its run. The caller has made the pane's place in the tree.
-func (ps *panes) drive(id string, worker endpoint.SessionID, h *fleet.Handle) {
-	p := &pane{
-		id: id, worker: worker, fleet: ps.fleet, log: ps.log, viewersMax: func() int { return int(ps.settings().Viewers.Max) },
-		changed: make(chan struct{}, 1), done: make(chan struct{}),
-	}
+func (ps *panes) drive(id string, worker endpoint.SessionID, h *fleet.Handle) *pane {
+	p := newPane(id, worker, ps.fleet, ps.log)
+	p.viewersMax = func() int { return int(ps.settings().Viewers.Max) }
 	hello := h.Hello()
 	if !hello.Can(wire.CapLockedKey) {
 		ps.unlocked.Do(func() {
@@ -163,30 +139,27 @@ func (ps *panes) drive(id string, worker endpoint.SessionID, h *fleet.Handle) {
 	if at, ok := ps.mu.tree.Pane(id); ok {
 		p.mu.facts.Title = at.Title
 	}
+	ps.mu.Unlock()
+	hub := p.connect(h) // before anybody can ask for the pane: it must not say that it has ended
+	ps.mu.Lock()
 	ps.mu.byID[id] = p
 	ps.running.Add(1)
 	ps.mu.Unlock()
 	go func() {
 		defer ps.running.Done()
-		p.run(ps.ctx, h)
+		p.run(ps.ctx, hub)
 	}()
 	ps.tell(id)
+	return p
 }
 
 // noted keeps in the tree what must outlive spawnd of a pane's new facts, and tells the watchers.
 func (ps *panes) noted(id string, f Facts) {
 	ps.mu.Lock()
-	tree, err := ps.mu.tree.SetTitle(id, f.Title)
-	switch {
-	case err != nil: // the pane was closed
-	case f.State == StateLost:
-		tree, err = tree.Lost(id)
-	case f.Exit != nil:
-		tree, err = tree.Ended(id, topology.End{ExitCode: f.Exit.ExitCode, Signal: f.Exit.Signal})
-	}
-	changed := err == nil && !tree.Equal(ps.mu.tree)
+	before := ps.mu.tree
+	tree, changed := withFacts(before, id, f)
 	if changed {
-		ps.mu.tree = tree
+		ps.putLocked(before, tree)
 	}
 	ps.mu.Unlock()
 	if changed {
@@ -198,88 +171,83 @@ func (ps *panes) noted(id string, f Facts) {
 	ps.tell(id)
 }
 
-// Close ends a pane's terminal and takes the pane away. It does not wait for a shell that ignores TERM
-// any longer than the two seconds after which KILL follows.
-func (ps *panes) Close(ctx context.Context, id string) error {
-	ps.mu.Lock()
-	_, known := ps.mu.tree.Pane(id)
-	p := ps.mu.byID[id]
-	ps.mu.Unlock()
-	if !known {
-		return fmt.Errorf("close %q: %w", id, ErrNotFound)
+// withFacts returns the tree with what it keeps of a pane's facts, and whether that is new. Most news are of
+// something else, and then the tree, which may be large, is neither copied nor compared.
+func withFacts(t topology.Tree, id string, f Facts) (topology.Tree, bool) {
+	over := f.State == StateLost || f.Exit != nil
+	if at, known := t.Pane(id); !known || at.Title == f.Title && !over {
+		return t, false // unknown: the pane was closed
 	}
-	if p != nil {
-		if err := p.terminate(ctx); err != nil {
-			return fmt.Errorf("close %s: %w", id, err)
-		}
+	next, err := t.SetTitle(id, f.Title)
+	switch {
+	case err != nil:
+	case f.State == StateLost:
+		next, err = next.Lost(id)
+	case f.Exit != nil:
+		next, err = next.Ended(id, topology.End{ExitCode: f.Exit.ExitCode, Signal: f.Exit.Signal})
 	}
-	ps.forget(id)
-	if err := ps.save(); err != nil {
-		ps.log.Error("names and ids of terminals are not saved", "error", err)
+	if err != nil || next.Equal(t) {
+		return t, false
 	}
-	return nil
-}
-
-// forget takes a pane out of the tree.
-func (ps *panes) forget(id string) {
-	ps.mu.Lock()
-	if tree, err := ps.mu.tree.Close(id); err == nil {
-		ps.mu.tree = tree
-	}
-	delete(ps.mu.byID, id)
-	ps.mu.Unlock()
-	ps.tell(id)
+	return next, true
 }
 
 // Rename gives a pane a name, or takes it away with "".
 func (ps *panes) Rename(id, name string) error {
-	ps.mu.Lock()
-	_, known := ps.mu.tree.Pane(id)
-	tree, err := ps.mu.tree.Rename(id, name)
-	if known && err == nil {
-		ps.mu.tree = tree
-	}
-	ps.mu.Unlock()
-	if !known {
-		return fmt.Errorf("rename %q: %w", id, ErrNotFound)
-	}
+	_, err := ps.arrange(func(t topology.Tree) (topology.Tree, error) {
+		if _, known := t.Pane(id); !known {
+			return t, fmt.Errorf("rename %q: %w", id, ErrNotFound)
+		}
+		return t.Rename(id, name)
+	})
+	return err
+}
+
+// Steer does what a viewer of a pane may, on its behalf.
+func (ps *panes) Steer(id string, op control.Op, viewer control.ViewerID) error {
+	hub, err := ps.hub(id)
 	if err != nil {
-		return err
+		return fmt.Errorf("steer %q: %w", id, err)
 	}
-	ps.tell(id)
-	return ps.save()
+	return hub.Steer(op, viewer)
+}
+
+// hub returns what serves a pane's viewers, while a worker is connected.
+func (ps *panes) hub(id string) (*fanout.Hub, error) {
+	ps.mu.Lock()
+	p := ps.mu.byID[id]
+	_, known := ps.mu.tree.Pane(id)
+	ps.mu.Unlock()
+	if p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.mu.hub != nil {
+			return p.mu.hub, nil
+		}
+	}
+	if !known {
+		return nil, ErrNotFound
+	}
+	return nil, ErrEnded
 }
 
 // Attach adds a viewer to a pane. The sink is the hub's, or is closed when there is an error.
 func (ps *panes) Attach(id string, sink fanout.Sink, o fanout.AttachOptions) (*fanout.Viewer, error) {
-	ps.mu.Lock()
-	p := ps.mu.byID[id]
-	_, known := ps.mu.tree.Pane(id)
-	ps.mu.Unlock()
-	switch {
-	case p != nil:
-		return p.attach(sink, o)
-	case known:
+	hub, err := ps.hub(id)
+	if err != nil {
 		sink.Close()
-		return nil, fmt.Errorf("attach to %s: %w", id, ErrEnded)
+		return nil, fmt.Errorf("attach to %q: %w", id, err)
 	}
-	sink.Close()
-	return nil, fmt.Errorf("attach to %q: %w", id, ErrNotFound)
+	return hub.Attach(sink, o)
 }
 
 // Viewers tells how a pane's viewers stand.
 func (ps *panes) Viewers(id string) (fanout.Stats, error) {
-	ps.mu.Lock()
-	p := ps.mu.byID[id]
-	_, known := ps.mu.tree.Pane(id)
-	ps.mu.Unlock()
-	switch {
-	case p != nil:
-		return p.stats()
-	case known:
-		return fanout.Stats{}, fmt.Errorf("list viewers of %s: %w", id, ErrEnded)
+	hub, err := ps.hub(id)
+	if err != nil {
+		return fanout.Stats{}, fmt.Errorf("list viewers of %q: %w", id, err)
 	}
-	return fanout.Stats{}, fmt.Errorf("list viewers of %q: %w", id, ErrNotFound)
+	return hub.Stats(), nil
 }
 
 // Rows lists every pane: by session, by window, and by its place in the window.

@@ -6,10 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"spawn/internal/supervisor/config"
+	"spawn/internal/supervisor/topology"
 )
 
 // endTimeout bounds the end of all terminals together. One that ignores TERM is killed after two seconds;
@@ -32,27 +32,14 @@ func (s *Supervisor) endTerminals(ctx context.Context) error {
 func (ps *panes) endAll(ctx context.Context) error {
 	ps.mu.Lock()
 	ps.mu.closing = true
+	tree := ps.mu.tree
 	ps.mu.Unlock()
-	var (
-		ending sync.WaitGroup
-		mu     sync.Mutex
-		errs   []error
-	)
-	for _, row := range ps.Rows() {
-		ending.Go(func() {
-			if err := ps.Close(ctx, row.ID); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				errs = append(errs, err)
-			}
-		})
-	}
-	ending.Wait()
-	if err := ps.fleet.AwaitChildren(ctx); err != nil {
-		errs = append(errs, err)
-	}
-	if len(errs) > 0 {
-		return fmt.Errorf("end every terminal: %w", errors.Join(errs...))
+	all := mapped(tree.Panes, func(p topology.Pane) string { return p.ID })
+	ended, failed := ps.endEach(ctx, all)
+	_, kept := ps.arrange(func(t topology.Tree) (topology.Tree, error) { return withoutPanes(t, ended) })
+	ps.drop(ended)
+	if err := errors.Join(failed, kept, ps.fleet.AwaitChildren(ctx)); err != nil {
+		return fmt.Errorf("end every terminal: %w", err)
 	}
 	ps.log.Info("every terminal is ended")
 	return nil

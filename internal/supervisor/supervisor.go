@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/supervisor/access"
 	"spawn/internal/supervisor/config"
 	"spawn/internal/supervisor/fleet"
@@ -98,6 +99,7 @@ func (s *Supervisor) open(ctx context.Context) error {
 	if err := s.lock(folders.Lock()); err != nil {
 		return err
 	}
+	failpoint.Pass(failpoint.HostLocked)
 	if err := s.openSettings(folders); err != nil {
 		return err
 	}
@@ -131,9 +133,13 @@ func (s *Supervisor) openPanes(ctx context.Context, folders config.Folders, acco
 	if err := s.lock(folder.Path() + string(os.PathSeparator) + workerLock); err != nil {
 		return err
 	}
+	failpoint.Pass(failpoint.WorkersLocked)
 	s.folder = folder
 	if s.scoper, err = fleet.DetectScoper(ctx); err != nil {
 		s.o.Log.Info("workers get no scope of their own", "because", err)
+		if terminalLimits(s.settings.Effective().Terminal) != (fleet.Limits{}) {
+			s.o.Log.Warn("limits of a terminal do not hold: they need a scope")
+		}
 	}
 	s.panes = &panes{
 		fleet:   fleet.New(fleet.Options{Folder: folder, WorkerPath: s.o.WorkerPath, Scoper: s.scoper, Log: s.o.Log}),
@@ -153,6 +159,7 @@ func (s *Supervisor) openControl(folders config.Folders) error {
 	if err != nil {
 		return err
 	}
+	failpoint.Pass(failpoint.ControlBound)
 	s.control = ln
 	s.closers = append(s.closers, ln)
 	return nil
@@ -169,6 +176,7 @@ func (s *Supervisor) openPages(folders config.Folders) error {
 	if err != nil {
 		return err
 	}
+	failpoint.Pass(failpoint.PageBound)
 	at := ln.Addr().(*net.TCPAddr).AddrPort()
 	s.page = at
 	// The channels are on the same loopback address as the page, on a port of their own.
@@ -209,6 +217,7 @@ func (s *Supervisor) Serve(ctx context.Context) error {
 	})
 	ways.Go(func() { s.watchSettings(ctx) })
 	ways.Wait()
+	failpoint.Pass(failpoint.WaysClosed)
 	return errors.Join(errs[0], errs[1], s.endTerminals(ctx))
 }
 

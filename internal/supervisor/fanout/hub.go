@@ -5,7 +5,8 @@
 // Out, in this order:
 //
 //	1 Run's goroutine, the only reader: Source.Recv        (blocks; holds no lock)
-//	2 the frame is applied under Hub.mu                    (reader.go)
+//	2 the frame is applied under Hub.mu                    (reader.go); a little output goes from here
+//	  to the PromptSinks of viewers for whom nothing waits, and for them that is all
 //	3 its bytes are copied once into a shared chunk        (chunk.go)
 //	4 each viewer's queue gets a piece of it, or overflows (queue.go, pace.go; never waits), and the
 //	  ring keeps one for viewers that come back             (ring.go, resume.go)
@@ -14,8 +15,8 @@
 // In: the viewer's own goroutine asks control under Hub.mu and hands the bytes to Source.Input there,
 // so that no input passes a change of the controller (steer.go).
 //
-// Locks, in this order: Hub.mu, queue.mu, lane.mu. Sinks are called with none of them held; the Source's
-// commands are called under Hub.mu and must not block.
+// Locks, in this order: Hub.mu, queue.mu, lane.mu. Sinks are called with none of them held, but for Prompt; it and
+// the Source's commands are called under Hub.mu and must not block.
 package fanout
 
 import (
@@ -27,6 +28,7 @@ import (
 	"sync"
 	"time"
 
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/sessiond/wire"
 	"spawn/internal/supervisor/control"
 )
@@ -73,6 +75,7 @@ type Facts struct {
 	Cols, Rows uint16
 	Exit       *wire.Exit // nil while the shell runs
 	Viewers    int
+	Used       time.Time // when a viewer last came or typed; zero when none has
 }
 
 // Ending says how a source ended.
@@ -186,9 +189,11 @@ func (h *Hub) readLoop() error {
 		if err != nil {
 			return nil
 		}
+		failpoint.Pass(failpoint.FrameReceived)
 		if err := h.apply(kind, payload); err != nil {
 			return fmt.Errorf("apply frame %v: %w", kind, err)
 		}
+		failpoint.Pass(failpoint.FrameApplied)
 	}
 }
 

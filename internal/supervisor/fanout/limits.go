@@ -33,6 +33,9 @@ const (
 	// chunkBytes is the size of a shared block of output and the most that one Sink.Output gets. A
 	// DataChannel moves 16 KiB messages best.
 	chunkBytes = 16 << 10
+	// promptMax is the most that a PromptSink is offered at once: an echo, a line, the prompt of a shell. More
+	// than that is worth another goroutine.
+	promptMax = 2 << 10
 	// replayBytesMax is the history asked for with a full replay. The worker's whole log is smaller.
 	replayBytesMax = 8 << 20
 	// snapshotBytesMax bounds a full snapshot, history and screen. One that is longer is treated as if the

@@ -52,6 +52,9 @@ func (h *Hub) spreadLocked(l *lane, r *ring, p []byte, it item, concerns func(*V
 		}
 	}
 	h.mu.scratch = targets
+	if it.lot == lotOutput && len(p) <= promptMax {
+		targets = promptly(targets, p)
+	}
 	kept := 0
 	if r.on {
 		kept = 1
@@ -77,6 +80,20 @@ func (h *Hub) spreadLocked(l *lane, r *ring, p []byte, it item, concerns func(*V
 		it.offset += uint64(it.piece.to - it.piece.from)
 		targets = left
 	}
+}
+
+// promptly gives p at once to the viewers that wait for it and can take it, and returns the others. It is the
+// only call of a sink under the lock, and one that does not wait.
+func promptly(targets []*Viewer, p []byte) (others []*Viewer) {
+	others = targets[:0]
+	for _, v := range targets {
+		if v.prompt != nil && v.queue.idle() && v.prompt.Prompt(p) {
+			v.queue.passed(len(p))
+			continue
+		}
+		others = append(others, v)
+	}
+	return others
 }
 
 // replayLocked gives the answer to the oldest request to those who wait for one like it. Whatever

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/strictjson"
 )
 
@@ -74,7 +75,9 @@ func (c *conn) serveLine(line []byte) bool {
 		c.answer(0, nil, Errorf(CodeInvalidJSON, "a request is one line of JSON with id, verb and params"))
 		return false
 	}
+	failpoint.Pass(failpoint.CallRead)
 	result, err := c.run(r)
+	failpoint.Pass(failpoint.CallDone)
 	return c.answer(r.ID, result, c.declared(r.Verb, err))
 }
 
@@ -119,7 +122,9 @@ func (c *conn) answer(id int64, result any, err error) bool {
 	if err := c.u.SetWriteDeadline(time.Now().Add(answerTimeout)); err != nil {
 		return false
 	}
+	failpoint.Tear(failpoint.AnswerTorn, line, func(half []byte) { c.u.Write(half) })
 	_, err = c.u.Write(line)
+	failpoint.Pass(failpoint.CallAnswered)
 	return err == nil
 }
 

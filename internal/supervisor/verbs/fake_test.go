@@ -27,11 +27,14 @@ type fakeServer struct {
 	fails   error // what every act gives, when set
 	killed  bool
 	viewers chan *fakeViewer // attached, in order
+
+	Arrangement // nil, unless a test has one
+	Steering    // likewise
 }
 
 func newFakeServer() *fakeServer { return &fakeServer{viewers: make(chan *fakeViewer, 8)} }
 
-var onePane = Pane{ID: "p1", SessionID: "6e1f8f0e-7b1c-4b5e-9d55-0d7d6c2a8f10", PID: 42, State: PaneRunning, Title: "vim", Cols: 80, Rows: 24, Viewers: 1}
+var onePane = Pane{ID: "p1", SessionID: "6e1f8f0e-7b1c-4b5e-9d55-0d7d6c2a8f10", PID: 42, State: PaneRunning, Title: "vim", Cols: 80, Rows: 24, Viewers: 1, Session: "s0", Window: "w0", Layer: "tile", Tags: []Tag{{"role", "agent"}}}
 
 func noPane(id string) error {
 	if id == "p1" || id == "p3" {

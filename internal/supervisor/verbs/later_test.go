@@ -5,6 +5,7 @@ package verbs
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -95,7 +96,7 @@ func TestHowLongAVerbMayRun(t *testing.T) {
 // Parameters that exclude or need each other are told before anything is done.
 func TestLaterParametersLimitEachOther(t *testing.T) {
 	byName := map[string]Verb{}
-	for _, v := range later {
+	for _, v := range slices.Concat(table, later) {
 		byName[v.Name] = v
 	}
 	for _, c := range []struct{ verb, params, param string }{

@@ -33,6 +33,8 @@ type Server interface {
 	Viewers
 	Pairing
 	Daemon
+	Arrangement
+	Steering
 }
 
 // Verb is one row of the table.
@@ -100,7 +102,7 @@ func (v Verb) rights() []Right {
 	return all
 }
 
-var table = slices.Concat(paneVerbs, viewerVerbs, pairingVerbs, daemonVerbs)
+var table = slices.Concat(paneVerbs, viewerVerbs, pairingVerbs, daemonVerbs, sessionVerbs, windowVerbs, placeVerbs, steerVerbs)
 
 // params is what every type of parameters says of itself.
 type params interface {

@@ -80,6 +80,13 @@ func (p WindowParams) on() Resource       { return onWindow(p.Window) }
 func (p WindowRenameParams) on() Resource { return onWindow(p.Window) }
 func (p WindowMoveParams) on() Resource   { return onWindow(p.Window) }
 
+func (p WindowMoveParams) target() Resource {
+	if p.Session == "" {
+		return ""
+	}
+	return onSession(p.Session)
+}
+
 func (p WindowNewParams) check() *Error {
 	return PaneNewParams{Argv: p.Argv, Cols: p.Cols, Rows: p.Rows}.check()
 }
@@ -112,6 +119,6 @@ var windowVerbs = []Verb{
 	row[WindowMoveParams, WindowResult]{
 		Name: WindowMove, Summary: "give a window another place, in its session or in another one that the caller may write to", Right: RightWrite,
 		Errors: []Code{CodeNoWindow, CodeNoSession}, Example: WindowMoveParams{"w2", "s0", 0},
-		Do: via(Arrangement.MoveWindow),
+		Do: onto(WindowMoveParams.target, Arrangement.MoveWindow),
 	}.verb(),
 }

@@ -310,6 +310,18 @@ export interface Pane {
   foreground: string;
   /** how many are attached */
   viewers: number;
+  /** id of the session that it is in */
+  session: string;
+  /** id of the window that it is in */
+  window: string;
+  /** whether it is in the window's tree, or above it */
+  layer: 'tile' | 'float';
+  /** its labels, by growing key */
+  tags: Tag[];
+  /** when somebody last attached or typed, in Unix milliseconds; 0 when nobody has since this spawnd started */
+  used_at: number;
+  /** of an archive: where it comes from */
+  recovery?: Archived;
 }
 
 export interface PaneCaptureParams {
@@ -407,7 +419,7 @@ export interface PaneNewParams {
 export interface PanePlaceParams {
   /** id of the pane */
   pane: string;
-  /** id of the pane beside which it becomes a tile; left out: it becomes a float */
+  /** id of the pane beside which it becomes a tile, which the caller may write to as well; left out: it becomes a float */
   beside?: string;
   /** how the tile's place is divided; comes with beside */
   axis?: 'cols' | 'rows';
@@ -1107,6 +1119,14 @@ export interface VerbCalls {
   'pane.zoom': { params: PaneZoomParams; result: WindowResult };
   /** label a pane, or take a label away */
   'pane.tag': { params: PaneTagParams; result: PaneTagResult };
+  /** ask the controller of a pane for control */
+  'control.request': { params: ControlParams; result: Record<string, never> };
+  /** give control to the viewer that asks for it */
+  'control.grant': { params: ControlParams; result: Record<string, never> };
+  /** give control up, or take a request back */
+  'control.release': { params: ControlParams; result: Record<string, never> };
+  /** let a viewer control a pane at once, whoever does now */
+  'control.take': { params: ControlParams; result: Record<string, never> };
   /** type into a pane: text, keys by name, or a paste */
   'pane.send': { params: PaneSendParams; result: PaneSendResult };
   /** show what a pane shows */
@@ -1119,14 +1139,6 @@ export interface VerbCalls {
   'pane.search': { params: PaneSearchParams; result: PaneSearchResult };
   /** write a pane's screen and history as a document */
   'pane.export': { params: PaneExportParams; result: PaneExportResult };
-  /** ask the controller of a pane for control */
-  'control.request': { params: ControlParams; result: Record<string, never> };
-  /** give control to the viewer that asks for it */
-  'control.grant': { params: ControlParams; result: Record<string, never> };
-  /** give control up, or take a request back */
-  'control.release': { params: ControlParams; result: Record<string, never> };
-  /** let a viewer control a pane at once, whoever does now */
-  'control.take': { params: ControlParams; result: Record<string, never> };
   /** make a link that lets whoever has it see a pane or a session */
   'share.create': { params: ShareCreateParams; result: ShareCreateResult };
   /** list the links that are good */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package e2e
+//go:build linux
+
+package rig
 
 import (
 	"bufio"
@@ -22,24 +24,24 @@ import (
 // joined. It is this test binary, started again with generatorArg.
 const generatorArg = "generate-known-bytes"
 
-// lineBytes is the length of every line of the generator, its CR LF included.
-const lineBytes = 48
+// LineBytes is the length of every line of the generator, its CR LF included.
+const LineBytes = 48
 
-// knownLine is line n of the stream with that seed.
-func knownLine(seed, n uint64) []byte {
+// KnownLine is line n of the stream with that seed.
+func KnownLine(seed, n uint64) []byte {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d/%d", seed, n))
-	line := fmt.Appendf(make([]byte, 0, lineBytes), "L%09d %s", n, hex.EncodeToString(sum[:18]))
-	return append(line[:lineBytes-2], '\r', '\n')
+	line := fmt.Appendf(make([]byte, 0, LineBytes), "L%09d %s", n, hex.EncodeToString(sum[:18]))
+	return append(line[:LineBytes-2], '\r', '\n')
 }
 
-// knownBytes are the bytes of the stream at positions [from, from+n).
-func knownBytes(seed, from uint64, n int) []byte {
-	line := from / lineBytes
-	out := make([]byte, 0, n+2*lineBytes)
-	for skip := int(from % lineBytes); len(out) < n+skip; line++ {
-		out = append(out, knownLine(seed, line)...)
+// KnownBytes are the bytes of the stream at positions [from, from+n).
+func KnownBytes(seed, from uint64, n int) []byte {
+	line := from / LineBytes
+	out := make([]byte, 0, n+2*LineBytes)
+	for skip := int(from % LineBytes); len(out) < n+skip; line++ {
+		out = append(out, KnownLine(seed, line)...)
 	}
-	return out[from%lineBytes:][:n]
+	return out[from%LineBytes:][:n]
 }
 
 // runGenerator writes lines in bursts until a byte comes in, then leaves its own record, the count of bytes
@@ -81,7 +83,7 @@ func generate(w io.Writer, seed uint64, perSecond int, stop <-chan struct{}) (ui
 		}
 		var burst bytes.Buffer
 		for range bursts.IntN(2*perSecond/50 + 1) {
-			burst.Write(knownLine(seed, line))
+			burst.Write(KnownLine(seed, line))
 			line++
 		}
 		n, err := w.Write(burst.Bytes())

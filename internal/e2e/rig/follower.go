@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package e2e
+//go:build linux
+
+package rig
 
 import (
 	"bytes"
@@ -14,8 +16,8 @@ import (
 	"spawn/internal/supervisor/verbs/dial"
 )
 
-// follower is a viewer that holds every live byte against what the generator must have written there.
-type follower struct {
+// Follower is a viewer that holds every live byte against what the generator must have written there.
+type Follower struct {
 	stream *dial.Stream
 	seed   uint64
 	done   chan error // gets the reason why following ended
@@ -29,18 +31,69 @@ type follower struct {
 	snapshot  chan struct{} // gets a value for each snapshot, if it has room
 }
 
-func follow(ctx context.Context, s dial.Socket, pane string, seed uint64) (*follower, error) {
-	stream, _, err := s.Stream(ctx, verbs.PaneStreamParams{Pane: pane, History: true, ReadOnly: true})
+// Span is how much of a terminal a viewer begins with.
+type Span bool
+
+const (
+	History Span = true  // all of it
+	Screen  Span = false // what is on the screen
+)
+
+// Follow attaches a viewer to a load.
+func Follow(ctx context.Context, s dial.Socket, l Load, from Span) (*Follower, error) {
+	stream, _, err := s.Stream(ctx, verbs.PaneStreamParams{Pane: l.Pane.ID, History: bool(from), ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}
-	f := &follower{stream: stream, seed: seed, done: make(chan error, 1), snapshot: make(chan struct{}, 1)}
-	go func() { f.done <- f.run() }()
+	f := &Follower{stream: stream, seed: l.Seed, done: make(chan error, 1), snapshot: make(chan struct{}, 1)}
+	go func() {
+		err := f.run()
+		if err != nil {
+			err = fmt.Errorf("terminal %s: %w", l.Pane.ID, err)
+		}
+		f.done <- err
+	}()
 	return f, nil
 }
 
+// Wait waits until the connection has ended and returns what was wrong with a byte before, and how many were
+// compared. It may be called again.
+func (f *Follower) Wait() (checked uint64, err error) {
+	err = <-f.done
+	f.done <- err
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.checked, err
+}
+
+// Close detaches the viewer.
+func (f *Follower) Close() error { return f.stream.Close() }
+
+// Checked is how many live bytes were compared so far.
+func (f *Follower) Checked() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.checked
+}
+
+// Ended reports whether the connection has ended.
+func (f *Follower) Ended() bool { return len(f.done) > 0 }
+
+// Cut asks for everything and closes the socket with it under way.
+func (f *Follower) Cut() {
+	_ = f.stream.RequestReplay(1 << 30)
+	_ = f.stream.Close()
+}
+
+// Position is that of the next live byte.
+func (f *Follower) Position() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.position
+}
+
 // run returns nil when the connection ended, else what was wrong with a byte.
-func (f *follower) run() error {
+func (f *Follower) run() error {
 	for {
 		k, p, err := f.stream.Recv()
 		if err != nil {
@@ -52,7 +105,7 @@ func (f *follower) run() error {
 	}
 }
 
-func (f *follower) take(k wire.Kind, p []byte) error {
+func (f *Follower) take(k wire.Kind, p []byte) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch k {
@@ -70,7 +123,7 @@ func (f *follower) take(k wire.Kind, p []byte) error {
 		default:
 		}
 	case wire.KindOutput:
-		if want := knownBytes(f.seed, f.position, len(p)); !bytes.Equal(p, want) {
+		if want := KnownBytes(f.seed, f.position, len(p)); !bytes.Equal(p, want) {
 			return fmt.Errorf("live bytes at %d are %.60q, want %.60q", f.position, p, want)
 		}
 		f.position += uint64(len(p))
@@ -85,9 +138,9 @@ func (f *follower) take(k wire.Kind, p []byte) error {
 	return nil
 }
 
-// fullSnapshot asks for history and screen, and returns them with their position. The snapshot that every
+// FullSnapshot asks for history and screen, and returns them with their position. The snapshot that every
 // viewer begins with comes before.
-func (f *follower) fullSnapshot() ([]byte, uint64, error) {
+func (f *Follower) FullSnapshot() ([]byte, uint64, error) {
 	if err := f.awaitSnapshot(); err != nil {
 		return nil, 0, err
 	}
@@ -102,7 +155,7 @@ func (f *follower) fullSnapshot() ([]byte, uint64, error) {
 	return f.replay, f.watermark, nil
 }
 
-func (f *follower) awaitSnapshot() error {
+func (f *Follower) awaitSnapshot() error {
 	select {
 	case <-f.snapshot:
 		return nil
@@ -114,11 +167,11 @@ func (f *follower) awaitSnapshot() error {
 
 var lineMark = regexp.MustCompile(`L(\d{9}) ([0-9a-f]{35})`)
 
-// checkDocument holds the text of a replay, history and screen, against the generator: each line once, in
+// CheckDocument holds the text of a replay, history and screen, against the generator: each line once, in
 // order, from the first one that is there to the last one before the position.
-func checkDocument(seed uint64, replay []byte, position uint64) (first uint64, err error) {
+func CheckDocument(seed uint64, replay []byte, position uint64) (first uint64, err error) {
 	found := lineMark.FindAllSubmatch(replay, -1)
-	complete := (position + 2) / lineBytes // a line shows before its CR LF has come
+	complete := (position + 2) / LineBytes // a line shows before its CR LF has come
 	if len(found) == 0 {
 		return 0, fmt.Errorf("no line in a replay at %d", position)
 	}
@@ -127,7 +180,7 @@ func checkDocument(seed uint64, replay []byte, position uint64) (first uint64, e
 		return 0, err
 	}
 	for i, m := range found {
-		if want := knownLine(seed, first+uint64(i)); !bytes.Equal(m[0], want[:len(m[0])]) {
+		if want := KnownLine(seed, first+uint64(i)); !bytes.Equal(m[0], want[:len(m[0])]) {
 			return first, fmt.Errorf("line %d of the document is %q, want %q", i, m[0], want[:len(m[0])])
 		}
 	}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build linux
-
-package main
+// Package streams makes the loads that the emulator and the whole path are measured with. The same call gives the
+// same bytes.
+package streams
 
 import (
 	"bytes"
@@ -10,30 +10,37 @@ import (
 	"math/rand/v2"
 )
 
-// Screen of the emulator figures.
+// Cols and Rows are the screen that the five emulator loads are made for.
 const (
-	streamCols = 120
-	streamRows = 40
+	Cols = 120
+	Rows = 40
 )
 
-// streams are the five loads of the emulator figures.
-var streams = []struct {
-	name, what string
+// Stream is one load.
+type Stream struct {
+	Name, What string
 	add        func(b *bytes.Buffer, r *rand.Rand)
-}{
-	{"a", "lines of 20 to 110 characters", addLine},
-	{"b", "dense cells, one SGR each", addDenseCells},
-	{"c", "CJK, Hangul, Cyrillic, emoji, ZWJ, combining", addUnicode},
-	{"d", "scroll region 5-35 with RI, SU, SD", addRegion},
-	{"e", "frames: CUP, SGR, EL, ICH, DCH, ECH, boxes", addFrame},
 }
 
-// makeStream repeats add to about size bytes. The same call gives the same bytes.
-func makeStream(add func(*bytes.Buffer, *rand.Rand), size int) []byte {
+// The five loads of the emulator, and Build, the lines that builds print, for the whole path.
+var (
+	Lines   = Stream{"a", "lines of 20 to 110 characters", addLine}
+	Dense   = Stream{"b", "dense cells, one SGR each", addDenseCells}
+	Unicode = Stream{"c", "CJK, Hangul, Cyrillic, emoji, ZWJ, combining", addUnicode}
+	Region  = Stream{"d", "scroll region 5-35 with RI, SU, SD", addRegion}
+	Frames  = Stream{"e", "frames: CUP, SGR, EL, ICH, DCH, ECH, boxes", addFrame}
+	Build   = Stream{"build", "coloured lines of a build", addBuildLine}
+)
+
+// Emulator returns the five.
+func Emulator() []Stream { return []Stream{Lines, Dense, Unicode, Region, Frames} }
+
+// Bytes returns at least size bytes of the load; what is more ends a line or frame.
+func (s Stream) Bytes(size int) []byte {
 	var b bytes.Buffer
 	r := rand.New(rand.NewPCG(1, 2))
 	for b.Len() < size {
-		add(&b, r)
+		s.add(&b, r)
 	}
 	return b.Bytes()
 }
@@ -53,8 +60,8 @@ func addLine(b *bytes.Buffer, r *rand.Rand) {
 func addDenseCells(b *bytes.Buffer, r *rand.Rand) {
 	offset := r.IntN(156)
 	b.WriteString("\x1b[H")
-	for y := range streamRows {
-		for x := range streamCols {
+	for y := range Rows {
+		for x := range Cols {
 			i := (x + y + offset) % 156
 			fmt.Fprintf(b, "\x1b[38;5;%d;48;5;%d;1;3;4m%c", i+100, 255-i, 'A'+offset%26)
 		}
@@ -98,7 +105,7 @@ func addRegion(b *bytes.Buffer, r *rand.Rand) {
 
 func addFrame(b *bytes.Buffer, r *rand.Rand) {
 	b.WriteString("\x1b[?25l")
-	for y := 1; y <= streamRows; y++ {
+	for y := 1; y <= Rows; y++ {
 		fmt.Fprintf(b, "\x1b[%d;%dH\x1b[%dm│ ", y, 1+r.IntN(40), 31+r.IntN(7))
 		addText(b, r, 10+r.IntN(30))
 		b.WriteString("\x1b[0m ──┤")
@@ -116,7 +123,7 @@ func addFrame(b *bytes.Buffer, r *rand.Rand) {
 	b.WriteString("\x1b[?25h")
 }
 
-// addBuildLine adds a line such as builds print, for the figures of the whole path.
+// addBuildLine adds a line such as builds print.
 func addBuildLine(b *bytes.Buffer, r *rand.Rand) {
 	n := r.IntN(100_000)
 	fmt.Fprintf(b, "[%5d/99999] \x1b[32mCC\x1b[0m  out/obj/some/folder/file_%d.o from src/some/folder/file_%d.c\n", n, n, n)

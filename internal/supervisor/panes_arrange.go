@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package supervisor
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"spawn/internal/supervisor/topology"
+)
+
+var (
+	// ErrNoWindow means that there is no window of that id, ErrNoSession that there is no session.
+	ErrNoWindow  = errors.New("no such window")
+	ErrNoSession = errors.New("no such session")
+)
+
+// there reports, by its kind, an id that the tree does not have.
+func there(t topology.Tree, id string) error {
+	if _, known := t.Ancestors(id); known {
+		return nil
+	}
+	kind := ErrNotFound
+	switch id[:min(1, len(id))] {
+	case "w":
+		kind = ErrNoWindow
+	case "s":
+		kind = ErrNoSession
+	}
+	return fmt.Errorf("%q: %w", id, kind)
+}
+
+// arrange applies one operation to the tree: what comes of it is kept, told to everybody, and on disk when
+// arrange returns without error. An operation that fails changes nothing. op is called with panes.mu held.
+func (ps *panes) arrange(op func(topology.Tree) (topology.Tree, error)) (topology.Tree, error) {
+	ps.mu.Lock()
+	before := ps.mu.tree
+	after, err := op(before)
+	if err == nil {
+		ps.putLocked(before, after)
+	}
+	ps.mu.Unlock()
+	if err != nil {
+		return before, err
+	}
+	for _, id := range differing(before, after) {
+		ps.tell(id)
+	}
+	return after, ps.save()
+}
+
+// change is arrange for an operation on ids, of which one that is not there is told by its kind.
+func (ps *panes) change(op func(topology.Tree) (topology.Tree, error), ids ...string) (topology.Tree, error) {
+	return ps.arrange(func(t topology.Tree) (topology.Tree, error) {
+		for _, id := range ids {
+			if err := there(t, id); err != nil {
+				return t, err
+			}
+		}
+		return op(t)
+	})
+}
+
+// arrangement is the tree as it is now.
+func (ps *panes) arrangement() topology.Tree {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	return ps.mu.tree
+}
+
+// putLocked makes after the tree and tells what that changes. Nothing else does, once the panes are open.
+func (ps *panes) putLocked(before, after topology.Tree) {
+	ps.commitLocked(before, after)
+	ps.mu.tree = after
+	if rearranged(before, after) {
+		ps.board.Arranged()
+	}
+}
+
+// rearranged reports whether sessions, windows or what is drawn in them differ. Which pane has the keys is
+// each page's own matter.
+func rearranged(before, after topology.Tree) bool {
+	session := func(a, b topology.Session) bool { return a.ID == b.ID && a.Name == b.Name }
+	window := func(a, b topology.Window) bool {
+		return a.ID == b.ID && a.Session == b.Session && a.Name == b.Name && a.Revision == b.Revision
+	}
+	return before.Z != after.Z || !slices.EqualFunc(before.Sessions, after.Sessions, session) || !slices.EqualFunc(before.Windows, after.Windows, window)
+}
+
+// differing lists the panes of which pages are shown something else in the later tree: new and removed
+// ones, those that moved or were named, and those whose window has another place.
+func differing(before, after topology.Tree) []string {
+	was := map[string]topology.Pane{}
+	for _, p := range before.Panes {
+		was[p.ID] = p
+	}
+	from, to := before.Places(), after.Places()
+	var out []string
+	for _, p := range after.Panes {
+		old, known := was[p.ID]
+		if !known || old.Name != p.Name || old.Window != p.Window || old.Layer() != p.Layer() || from[p.Window] != to[p.Window] {
+			out = append(out, p.ID)
+		}
+		delete(was, p.ID)
+	}
+	for id := range was {
+		out = append(out, id)
+	}
+	return out
+}
