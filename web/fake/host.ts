@@ -12,6 +12,7 @@ import type { PtyPipe } from '../src/link/pipe';
 import { toB64 } from '../src/wire/b64';
 import type { CtlEvent, PaneInfo } from '../src/wire/ctl';
 import { FakeRecords } from './records';
+import { FakeWindows } from './windows';
 
 const utf8 = new TextEncoder();
 const prompt = '\x1b[1;32mada@ember\x1b[0m:\x1b[1;34m~/src/spawn\x1b[0m$ ';
@@ -151,9 +152,13 @@ export class FakeHost {
   #next = 0;
   #listener: (event: CtlEvent) => void = () => {};
 
-  constructor(kind: 'terminals' | 'records' = 'terminals') {
+  /** null: this host knows nothing of windows. */
+  windows: FakeWindows | null = null;
+
+  constructor(kind: 'terminals' | 'records' | 'windows' = 'terminals') {
     if (kind === 'records') this.records = new FakeRecords();
     else {
+      if (kind === 'windows') this.windows = new FakeWindows();
       this.make(80, 24, 'build');
       this.make(80, 24, '');
     }
@@ -177,6 +182,7 @@ export class FakeHost {
       ...more,
     });
     this.panes.push(pane);
+    if (!more.window) this.windows?.add(pane.info.window, pane.info.id);
     return pane;
   }
 
@@ -309,10 +315,43 @@ export class FakeHost {
     }
   }
 
+  /** What a verb of windows answers; undefined for any other. */
+  // biome-ignore lint/suspicious/noExplicitAny: a pretended host trusts its page.
+  #place(verb: string, params: any): unknown {
+    const { windows } = this;
+    const mine = /^(session|window)\.|^pane\.(split|zoom|resize)$/.test(verb);
+    if (!mine) return undefined;
+    if (!windows) throw new Refused('unsupported.verb');
+    switch (verb) {
+      case 'session.list':
+        return { sessions: windows.sessions };
+      case 'window.list':
+        return { windows: windows.windows };
+      case 'pane.split':
+        return this.#split(windows, params);
+      case 'pane.zoom':
+        return { window: windows.zoom(params.pane, params.off ?? false) };
+      case 'pane.resize':
+        return { window: windows.resize(params.pane, params.axis, params.ratio) };
+      default:
+        throw new Refused('unsupported.verb');
+    }
+  }
+
+  #split(windows: FakeWindows, params: { pane: string; axis: 'cols' | 'rows' }): unknown {
+    const { window } = this.#find(params.pane).info;
+    const made = this.make(80, 24, '', { window });
+    windows.split(params.pane, params.axis, made.info.id);
+    this.tell(made);
+    this.emit({ event: 'arranged' });
+    return { pane: made.info };
+  }
+
   // biome-ignore lint/suspicious/noExplicitAny: a pretended host trusts its page.
   #reply(verb: string, params: any): object {
     try {
-      return { ok: this.#recover(verb, params) ?? this.#answer(verb, params) };
+      const told = this.#recover(verb, params) ?? this.#place(verb, params);
+      return { ok: told ?? this.#answer(verb, params) };
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       return { error: { code: error.message, message: 'refused', data: {} } };
@@ -357,7 +396,9 @@ export class FakeHost {
     }
     if (verb === 'pane.close') {
       this.panes = this.panes.filter((p) => p !== pane);
+      this.windows?.remove(params.pane);
       this.emit({ event: 'pane_removed', pane: params.pane });
+      this.emit({ event: 'arranged' });
     }
     if (verb === 'view.take') this.control(pane, true, 'This window');
     return {};

@@ -9,7 +9,9 @@ import { FakeHost } from './host';
 
 styleWithoutMarkup();
 const query = new URLSearchParams(location.search);
-const host = new FakeHost(query.has('records') ? 'records' : 'terminals');
+const host = new FakeHost(
+  query.has('records') ? 'records' : query.has('windows') ? 'windows' : 'terminals',
+);
 const failure = query.get('failure');
 if (failure) host.failure = new LinkError(failure as LinkFailure, 'pretended');
 

@@ -36,6 +36,8 @@ function Content({ open, desk }: { open: Dialog; desk: Desk }) {
       return <SelectText text={open.text} />;
     case 'rename':
       return <Rename desk={desk} id={open.pane} />;
+    case 'closeWindow':
+      return <ConfirmCloseWindow desk={desk} id={open.window} panes={open.panes} />;
     case 'records':
       return <Records desk={desk} />;
     case 'relaunch':
@@ -78,6 +80,28 @@ function ConfirmClose({ desk, id }: { desk: Desk; id: string }) {
   return (
     <Modal title={`Close ${paneLabel(pane.info.value)}?`}>
       <p>Its shell ends, and so does what runs in it. Closing this tab of the browser would not.</p>
+      <div class="actions">
+        <button type="button" onClick={dismiss}>
+          Keep
+        </button>
+        <button type="button" class="danger" onClick={close}>
+          End and close
+        </button>
+      </div>
+    </Modal>
+  );
+}
+
+function ConfirmCloseWindow(props: { desk: Desk; id: string; panes: number }) {
+  const close = () => {
+    dismiss();
+    void props.desk.closeWindow(props.id);
+  };
+  return (
+    <Modal title={`Close ${props.panes} terminals?`}>
+      <p>
+        Their shells end, and so does what runs in them. Closing this tab of the browser would not.
+      </p>
       <div class="actions">
         <button type="button" onClick={dismiss}>
           Keep

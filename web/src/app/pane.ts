@@ -53,6 +53,8 @@ export class Pane {
   readonly failure = signal('');
   readonly history = new History(() => this.#feed.heal());
   readonly screen: LiveScreen;
+  /** Holds the screen, and above it what is said of the pane where there are several. */
+  readonly cell = document.createElement('div');
   readonly reveal: Reveal;
 
   #feed: Feed;
@@ -68,6 +70,10 @@ export class Pane {
   constructor(info: PaneInfo, screen: LiveScreen) {
     this.info = signal(info);
     this.screen = screen;
+    const head = document.createElement('div');
+    head.className = 'head';
+    this.cell.className = 'cell';
+    this.cell.append(head, screen.element);
     this.reveal = new Reveal(this);
     for (const gesture of ['pointerdown', 'focusin']) {
       screen.element.addEventListener(gesture, () => this.#takeWhatIsFree());
@@ -106,6 +112,9 @@ export class Pane {
     });
   }
 
+  /** Called when the pane is gone from the page. */
+  onDispose: () => void = () => {};
+
   /** Attached, or on the way to be, on a session. */
   get attached(): boolean {
     return this.#session !== null;
@@ -141,6 +150,8 @@ export class Pane {
     this.away();
     this.reveal.close();
     this.screen.dispose();
+    this.cell.remove();
+    this.onDispose();
   }
 
   /** An event that names this pane. */
