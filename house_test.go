@@ -56,7 +56,7 @@ var floor = map[string][]string{
 	"internal/supervisor/fanout":      {"internal/sessiond/wire", "internal/sessiond/failpoint", "internal/supervisor/control", "internal/supervisor/turns"},
 	"internal/supervisor/rtc":         {},
 	"internal/supervisor/signaling":   {"internal/strictjson", "internal/supervisor/access", "internal/supervisor/loopback"},
-	"internal/supervisor/page":        {"internal/strictjson", "internal/supervisor/fanout", "internal/sessiond/wire", "internal/supervisor/control"},
+	"internal/supervisor/page":        {"internal/strictjson", "internal/supervisor/fanout", "internal/sessiond/wire", "internal/supervisor/control", "internal/supervisor/verbs"},
 	"internal/supervisor/verbs":       {"internal/strictjson", "internal/sessiond/wire", "internal/sessiond/failpoint", "internal/supervisor/fanout", "internal/supervisor/control"},
 	"internal/supervisor/verbs/shape": {"internal/strictjson"},
 	"internal/supervisor/verbs/keys":  {},

@@ -14,6 +14,7 @@ import (
 	"spawn/internal/supervisor/page"
 	"spawn/internal/supervisor/rtc"
 	"spawn/internal/supervisor/signaling"
+	"spawn/internal/supervisor/verbs"
 )
 
 // pages answers browsers: each peer that signalling brings is served its panes until it ends.
@@ -23,7 +24,7 @@ type pages struct {
 	panes    *panes
 	board    *page.Board
 	server   page.Server
-	pairURL  func() (string, error)
+	verbs    verbs.Dispatcher
 	log      *slog.Logger
 	ctx      context.Context // of every page
 	serving  sync.WaitGroup  // one for each peer; ends when the endpoint is closed
@@ -56,6 +57,8 @@ func (ps *pages) serve(peer *rtc.Peer, device access.Device) {
 	err := page.Serve(ctx, page.Options{
 		Accept:     func(ctx context.Context) (page.Channel, error) { return peer.Accept(ctx) },
 		Panes:      pagePanes{ps, who},
+		Verbs:      ps.verbs,
+		Caller:     caller(who),
 		Board:      ps.board,
 		Server:     ps.server,
 		ViewerName: device.Name,
@@ -68,7 +71,7 @@ func (ps *pages) serve(peer *rtc.Peer, device access.Device) {
 	ps.log.Info("a page has left", "device", device.ID)
 }
 
-// pagePanes is what a page may do with panes, in the words that pages know: as much as who has it open.
+// pagePanes is what a page may watch, in the words that pages know: as much as who has it open may read.
 type pagePanes struct {
 	*pages
 	who access.Principal
@@ -76,28 +79,6 @@ type pagePanes struct {
 
 func (p pagePanes) check(right access.Right, on access.Resource) error {
 	return p.pageError(p.host.authority.Check(p.who, right, on))
-}
-
-func (p pagePanes) New(ctx context.Context, cols, rows uint16) (page.PaneInfo, error) {
-	if err := p.check(access.Spawn, access.Root); err != nil {
-		return page.PaneInfo{}, err
-	}
-	row, err := p.panes.New(ctx, NewPane{Cols: cols, Rows: rows, Owner: p.who.String()})
-	return paneInfo(row), p.pageError(err)
-}
-
-func (p pagePanes) Close(ctx context.Context, id string) error {
-	if err := p.check(access.Admin, paneResource(id)); err != nil {
-		return err
-	}
-	return p.pageError(p.panes.Close(ctx, id))
-}
-
-func (p pagePanes) Rename(_ context.Context, id, name string) error {
-	if err := p.check(access.Write, paneResource(id)); err != nil {
-		return err
-	}
-	return p.pageError(p.panes.Rename(id, name))
 }
 
 func (p pagePanes) Attach(id string, sink fanout.Sink, o fanout.AttachOptions) (page.Viewer, error) {
@@ -115,13 +96,6 @@ func (p pagePanes) Attach(id string, sink fanout.Sink, o fanout.AttachOptions) (
 // Sees implements page.Panes.
 func (p pagePanes) Sees(id string) bool {
 	return p.host.authority.Check(p.who, access.Read, paneResource(id)) == nil
-}
-
-func (p pagePanes) PairURL() (string, error) {
-	if err := p.check(access.Admin, access.Root); err != nil {
-		return "", err
-	}
-	return p.pairURL()
 }
 
 func paneResource(id string) access.Resource { return access.Resource("pane:" + id) }
@@ -142,11 +116,16 @@ func (p pagePanes) pageError(err error) error {
 func paneInfo(r Row) page.PaneInfo {
 	p := page.PaneInfo{
 		ID: r.ID, Name: r.Name, Title: r.Title, State: page.PaneState(r.State), Cols: r.Cols, Rows: r.Rows,
-		Foreground: r.Foreground, Window: r.Window, Index: r.Index, Place: r.Place,
-		Session: r.Session, SessionName: r.SessionName, SessionIndex: r.SessionIndex,
+		Foreground: r.Foreground, Window: r.Window, Index: r.Index,
 	}
 	if r.Exit != nil {
 		p.ExitCode, p.Signal = r.Exit.ExitCode, r.Exit.Signal
+	}
+	if a := r.Archive; a != nil {
+		p.Archive = &page.Archive{
+			Checkpoint: a.Checkpoint, PreviousPane: a.PreviousPane, ProcessState: string(a.ProcessState), TextState: string(a.TextState),
+			CutRows: a.CutRows,
+		}
 	}
 	return p
 }

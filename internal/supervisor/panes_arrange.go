@@ -74,43 +74,40 @@ func (ps *panes) arrangement() topology.Tree {
 func (ps *panes) putLocked(before, after topology.Tree) {
 	ps.commitLocked(before, after)
 	ps.mu.tree = after
+	if rearranged(before, after) {
+		ps.board.Arranged()
+	}
+}
+
+// rearranged reports whether sessions, windows or what is drawn in them differ. Which pane has the keys is
+// each page's own matter.
+func rearranged(before, after topology.Tree) bool {
+	session := func(a, b topology.Session) bool { return a.ID == b.ID && a.Name == b.Name }
+	window := func(a, b topology.Window) bool {
+		return a.ID == b.ID && a.Session == b.Session && a.Name == b.Name && a.Revision == b.Revision
+	}
+	return before.Z != after.Z || !slices.EqualFunc(before.Sessions, after.Sessions, session) || !slices.EqualFunc(before.Windows, after.Windows, window)
 }
 
 // seat is where a pane is found in the arrangement.
 type seat struct {
-	Session      string // id of the session of windows that it is in
-	SessionName  string
-	SessionIndex int // among the sessions
-	Window       string
-	Index        int // of the window within its session
-	Place        int // within the window: tiles in preorder, then floats from the back to the front
-	Layer        topology.Layer
+	Session string // id of the session of windows that it is in
+	Window  string
+	Index   int // of the window within its session
+	Layer   topology.Layer
 }
 
 // seatOf finds one pane, seats all of them.
 func seatOf(t topology.Tree, p topology.Pane) seat {
 	where, _ := t.Locate(p.ID)
-	s := seat{Session: where.Session, Window: where.Window, Index: where.Index, Layer: p.Layer()}
-	s.SessionIndex = slices.IndexFunc(t.Sessions, func(o topology.Session) bool { return o.ID == s.Session })
-	s.SessionName = t.Sessions[s.SessionIndex].Name
-	s.Place = slices.IndexFunc(t.PanesOf(p.Window), func(o topology.Pane) bool { return o.ID == p.ID })
-	return s
+	return seat{Session: where.Session, Window: where.Window, Index: where.Index, Layer: p.Layer()}
 }
 
 func seats(t topology.Tree) map[string]seat {
-	bySession := make(map[string]seat, len(t.Sessions))
-	for i, s := range t.Sessions {
-		bySession[s.ID] = seat{Session: s.ID, SessionName: s.Name, SessionIndex: i}
-	}
 	out, windows := make(map[string]seat, len(t.Panes)), t.Places()
-	window, place := "", 0
-	for _, p := range t.List() {
-		if place++; p.Window != window {
-			window, place = p.Window, 0
-		}
-		s := bySession[windows[window].Session]
-		s.Window, s.Index, s.Place, s.Layer = window, windows[window].Index, place, p.Layer()
-		out[p.ID] = s
+	for _, p := range t.Panes {
+		w := windows[p.Window]
+		out[p.ID] = seat{Session: w.Session, Window: p.Window, Index: w.Index, Layer: p.Layer()}
 	}
 	return out
 }

@@ -217,8 +217,8 @@ func (s *Supervisor) openPages() error {
 	host := hostName()
 	s.pages = &pages{
 		host: s, endpoint: peers, panes: s.panes, board: s.panes.board, log: s.o.Log,
-		server:  page.Server{Version: s.o.Version, HostName: host, Source: s.panes.told.log.Source()},
-		pairURL: func() (string, error) { return pair(s.door, s.server) },
+		server: page.Server{Version: s.o.Version, HostName: host, Source: s.panes.told.log.Source()},
+		verbs:  verbs.NewDispatcher(verbs.Options{Server: verbServer{s}, Authority: judge{s.authority}, Log: s.o.Log}),
 	}
 	s.server, err = signaling.New(ln, signaling.Options{Door: s.door, Peers: s.pages, App: s.o.App, HostName: host, Log: s.o.Log})
 	return err

@@ -164,6 +164,140 @@ test('a light desk', () =>
     await screenshot(page, 'desk-light');
   }));
 
+test('what is left after the host was off: checkpoints, records, one relaunch', () =>
+  withPage({}, '?records', async (page) => {
+    await page.getByRole('heading', { name: 'What was here before' }).waitFor();
+    await page.getByText('1 session, 2 windows, 3 terminals; the text of 2 of them').waitFor();
+    await screenshot(page, 'desk-checkpoints');
+    await page.getByRole('button', { name: 'Restore Checkpoint 12' }).click();
+    await page
+      .locator('.strip')
+      .getByText('Record of p0; it was interrupted, and may run still')
+      .waitFor();
+    await untilScreen(page, /make -j2 test/);
+    await page.keyboard.type('x');
+    await page.getByRole('alert').getByText('This is a record').waitFor();
+    await screenshot(page, 'desk-record');
+    await page.getByRole('tab').nth(1).click();
+    await page.locator('.strip').getByText('it had exited with 3').waitFor();
+    await page.getByRole('tab').first().click();
+    await page.getByRole('button', { name: 'Relaunch…' }).click();
+    const start = page.getByRole('button', { name: 'Start' });
+    assert.ok(await start.isDisabled(), 'not without the acknowledgement');
+    const line = page.getByRole('textbox', { name: 'Command line' });
+    await line.fill('/bin/false');
+    await page.getByRole('checkbox').check();
+    await start.click();
+    await page.getByText('The command could not be started.').waitFor();
+    await line.fill(`env 'A=b c' bash -l`);
+    await page.locator('.argv').getByText('A=b c').waitFor();
+    await screenshot(page, 'desk-relaunch');
+    await start.click();
+    await untilLive(page);
+    await typeLine(page, 'seq 1 3');
+    await untilScreen(page, /^3$/);
+    await page.getByRole('button', { name: 'Menu' }).click();
+    await page.getByRole('menuitem', { name: 'Checkpoints' }).click();
+    await page.getByText('They can be restored while there is no terminal.').waitFor();
+    assert.ok(await page.getByRole('button', { name: 'Restore Checkpoint 12' }).isDisabled());
+    await page.getByRole('button', { name: 'Delete A checkpoint…' }).click();
+    await page.getByRole('button', { name: 'Delete a checkpoint', exact: true }).click();
+    await until(page, () => document.querySelectorAll('.checkpoint').length === 3);
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.keyboard.type('back');
+    await untilScreen(page, /\$ back$/);
+  }));
+
+test('checkpoints and records on a phone', () =>
+  withPage({ ...phone, colorScheme: 'light' }, '?records', async (page) => {
+    await page.getByRole('heading', { name: 'What was here before' }).waitFor();
+    assert.ok((await sidewaysOverflow(page)) <= 0);
+    await screenshot(page, 'phone-checkpoints');
+    await page.getByRole('button', { name: 'Restore Checkpoint 12' }).tap();
+    await page.locator('.strip').getByText('Record of p0').waitFor();
+    assert.ok((await sidewaysOverflow(page)) <= 0);
+    await screenshot(page, 'phone-record');
+  }));
+
+test('a window of several terminals: split, drag, zoom, float, close', () =>
+  withPage({}, '?windows', async (page) => {
+    await untilLive(page);
+    await page.keyboard.press('Control+Shift+E');
+    await until(page, () => window.spawn.state().seen.join() === 'p0,p2');
+    await untilLive(page);
+    await typeLine(page, 'colours');
+    await untilScreen(page, /a marked link/);
+    await page.keyboard.press('Control+Shift+O');
+    await until(page, () => window.spawn.state().seen.join() === 'p0,p2,p3');
+    await untilLive(page);
+    await typeLine(page, 'seq 1 3');
+    await untilScreen(page, /^3$/);
+    const cols = () => page.evaluate(() => window.spawn.state().panes[0].cols);
+    const before = await cols();
+    const line = page.getByRole('separator').first();
+    const box = await line.boundingBox();
+    await page.mouse.move(box.x + 4, box.y + 100);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 204, box.y + 100, { steps: 4 });
+    await page.mouse.up();
+    await page.waitForFunction((was) => window.spawn.state().panes[0].cols > was + 10, before);
+    await line.focus();
+    await page.keyboard.press('ArrowLeft');
+    const ratio = await page.evaluate(() => window.fakeHost.windows.windows[0].nodes[0].ratio);
+    assert.ok(ratio > 6000 && ratio < 7000, `ratio ${ratio}`);
+    await page.locator('.cell').first().click();
+    await until(page, () => window.spawn.state().active === 'p0');
+    await page.keyboard.type('here');
+    await untilScreen(page, /\$ here$/);
+    await page.evaluate(() => {
+      const { fakeHost } = window;
+      const made = fakeHost.make(80, 24, 'scratch', { window: 'w0' });
+      fakeHost.windows.float('w0', made.info.id);
+      fakeHost.tell(made);
+      fakeHost.emit({ event: 'arranged' });
+    });
+    await until(page, () => window.spawn.state().seen.includes('p4'));
+    await screenshot(page, 'desk-splits');
+    assert.equal(await page.evaluate(() => window.spawn.state().active), 'p0', 'the focus stays');
+    await page.keyboard.press('Control+Shift+Z');
+    await until(page, () => window.spawn.state().seen.join() === 'p0,p4');
+    await page.keyboard.press('Control+Shift+Z');
+    await until(page, () => window.spawn.state().seen.length === 4);
+    await page.keyboard.type(' again');
+    await untilScreen(page, /\$ here again$/);
+    await page.keyboard.press('Control+Shift+X');
+    await page.getByRole('button', { name: 'End and close' }).click();
+    await until(page, () => window.spawn.state().panes.every((pane) => pane.id !== 'p0'));
+    await until(page, () => window.spawn.state().seen.join() === 'p2,p3,p4');
+    await page.keyboard.type('on');
+    await untilScreen(page, /on$/);
+    await page.evaluate(() => {
+      const { fakeHost } = window;
+      fakeHost.windows.sessions.push({ session: 's1', name: 'play', windows: ['w1'] });
+      fakeHost.windows.windows[1].session = 's1';
+      fakeHost.emit({ event: 'arranged' });
+    });
+    await page.locator('.tabs .session').getByText('play').waitFor();
+    await assertAccessible(page, 'splits');
+    await screenshot(page, 'desk-sessions');
+  }));
+
+test('a phone shows one terminal of a window, and the others to switch to', () =>
+  withPage(phone, '?windows', async (page) => {
+    await untilLive(page);
+    await page.getByRole('button', { name: 'Menu' }).tap();
+    await page.getByRole('menuitem', { name: 'Split right' }).tap();
+    await until(page, () => window.spawn.state().seen.join() === 'p2');
+    await untilLive(page);
+    await screenshot(page, 'phone-switcher');
+    assert.ok((await sidewaysOverflow(page)) <= 0);
+    const others = page.getByRole('navigation', { name: 'Terminals of this window' });
+    await others.getByRole('button').first().tap();
+    await until(page, () => window.spawn.state().seen.join() === 'p0');
+    await untilLive(page);
+    await assertAccessible(page, 'a phone’s switcher');
+  }));
+
 test('axe finds nothing, in dark and in light', () =>
   withPage({}, '', async (page) => {
     for (const colorScheme of ['dark', 'light']) {
@@ -194,5 +328,14 @@ test('axe finds nothing, in dark and in light', () =>
       await page.getByRole('button', { name: 'Pair' }).click();
       await page.getByRole('alert').waitFor();
       await check('a code that is none');
+      await page.goto(`${site.url}?records`);
+      await page.getByRole('heading', { name: 'What was here before' }).waitFor();
+      await check('checkpoints');
+      await page.getByRole('button', { name: 'Restore Checkpoint 12' }).click();
+      await page.locator('.strip').getByText('Record of p0').waitFor();
+      await check('a record');
+      await page.getByRole('button', { name: 'Relaunch…' }).click();
+      await page.getByRole('dialog').waitFor();
+      await check('relaunch');
     }
   }));

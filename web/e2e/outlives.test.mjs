@@ -258,7 +258,7 @@ test('a phone: a terminal that fits, its keys, its scrollback', { skip }, async 
     await untilScreen(page, /^300$/);
     await page.keyboard.type('sleep 100');
     await page.keyboard.press('Enter');
-    await page.getByRole('button', { name: 'Control, for the next key' }).tap();
+    await page.getByRole('button', { name: 'ctrl, for the next key' }).tap();
     await page.keyboard.type('c');
     await untilScreen(page, /\^C\nready\$$/);
     await page.getByRole('button', { name: 'Up', exact: true }).tap();

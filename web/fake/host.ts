@@ -11,6 +11,8 @@ import type { Session } from '../src/link/peer';
 import type { PtyPipe } from '../src/link/pipe';
 import { toB64 } from '../src/wire/b64';
 import type { CtlEvent, PaneInfo } from '../src/wire/ctl';
+import { FakeRecords } from './records';
+import { FakeWindows } from './windows';
 
 const utf8 = new TextEncoder();
 const prompt = '\x1b[1;32mada@ember\x1b[0m:\x1b[1;34m~/src/spawn\x1b[0m$ ';
@@ -49,7 +51,7 @@ export class FakePane {
       allowProposedApi: true,
     });
     this.term.loadAddon(this.serialize);
-    void this.output(prompt);
+    if (!info.archive) void this.output(prompt);
   }
 
   /** What the program prints: live bytes, then the committed lines. */
@@ -137,20 +139,32 @@ export class FakePane {
   }
 }
 
+/** The code of an error that the host answers with. */
+class Refused extends Error {}
+
 export class FakeHost {
   panes: FakePane[] = [];
+  /** null: this host knows nothing of checkpoints. */
+  records: FakeRecords | null = null;
   /** null: refuse to connect so; else the failure. */
   failure: LinkError | null = null;
   session: Session | null = null;
   #next = 0;
   #listener: (event: CtlEvent) => void = () => {};
 
-  constructor() {
-    this.make(80, 24, 'build');
-    this.make(80, 24, '');
+  /** null: this host knows nothing of windows. */
+  windows: FakeWindows | null = null;
+
+  constructor(kind: 'terminals' | 'records' | 'windows' = 'terminals') {
+    if (kind === 'records') this.records = new FakeRecords();
+    else {
+      if (kind === 'windows') this.windows = new FakeWindows();
+      this.make(80, 24, 'build');
+      this.make(80, 24, '');
+    }
   }
 
-  make(cols: number, rows: number, name: string): FakePane {
+  make(cols: number, rows: number, name: string, more: Partial<PaneInfo> = {}): FakePane {
     const index = this.#next++;
     const pane = new FakePane(this, {
       id: `p${index}`,
@@ -163,13 +177,12 @@ export class FakeHost {
       signal: '',
       foreground: 'bash',
       window: `w${index}`,
-      index,
-      place: 0,
-      session: 's0',
-      session_name: 'main',
-      session_index: 0,
+      index: 0,
+      archive: null,
+      ...more,
     });
     this.panes.push(pane);
+    if (!more.window) this.windows?.add(pane.info.window, pane.info.id);
     return pane;
   }
 
@@ -219,7 +232,7 @@ export class FakeHost {
     this.#listener = onEvent;
     const ctl: Ctl = new Ctl((text) => {
       const { id, verb, params } = JSON.parse(text);
-      setTimeout(() => ctl.receive(JSON.stringify({ id, ok: this.#answer(verb, params) })));
+      setTimeout(() => ctl.receive(JSON.stringify({ id, ...this.#reply(verb, params) })));
     }, onEvent);
     const session: Session = {
       hello: {
@@ -245,6 +258,106 @@ export class FakeHost {
     return session;
   }
 
+  /** As restore would make them: one interrupted with text, one ended, one whose text has expired. */
+  #restore(checkpoint: string): unknown {
+    if (this.panes.length > 0) throw new Refused('conflict.not_empty');
+    const archive = {
+      checkpoint,
+      previous_pane: 'p0',
+      process_state: 'interrupted',
+      text_state: 'plain',
+      cut_rows: 2,
+    };
+    const build = this.make(80, 24, 'build', { state: 'lost', foreground: '', archive });
+    build.term.write('$ make -j2 test\r\nok  spawn/internal/strictjson 0.4s\r\n');
+    this.make(80, 24, '', {
+      state: 'exited',
+      exit_code: 3,
+      foreground: '',
+      archive: { ...archive, previous_pane: 'p4', process_state: 'exited', cut_rows: 0 },
+    });
+    this.make(80, 24, 'old', {
+      state: 'lost',
+      foreground: '',
+      archive: { ...archive, previous_pane: 'p7', text_state: 'expired' },
+    });
+    for (const pane of this.panes) this.tell(pane);
+    return { checkpoint, sessions: [], windows: [], panes: [] };
+  }
+
+  #relaunch(pane: FakePane, argv: string[]): unknown {
+    if (argv[0] === '/bin/false') throw new Refused('unavailable.spawn');
+    const made = this.make(80, 24, pane.info.name, { window: pane.info.window });
+    this.panes = this.panes.filter((p) => p !== pane);
+    this.tell(made);
+    this.emit({ event: 'pane_removed', pane: pane.info.id });
+    const { id, window } = made.info;
+    return { pane: id, window, session: 's0', principal: `pane:${id}`, pid: 7 };
+  }
+
+  /** What a verb of recovery answers; undefined for any other. */
+  // biome-ignore lint/suspicious/noExplicitAny: a pretended host trusts its page.
+  #recover(verb: string, params: any): unknown {
+    if (!verb.startsWith('recovery.')) return undefined;
+    if (!this.records) throw new Refused('unsupported.verb');
+    switch (verb) {
+      case 'recovery.list':
+        return { checkpoints: this.records.list };
+      case 'recovery.inspect':
+        return this.records.inspect(params.checkpoint);
+      case 'recovery.restore':
+        return this.#restore(params.checkpoint);
+      case 'recovery.forget':
+        this.records.forget(params.checkpoint);
+        return {};
+      default:
+        throw new Refused('unsupported.verb');
+    }
+  }
+
+  /** What a verb of windows answers; undefined for any other. */
+  // biome-ignore lint/suspicious/noExplicitAny: a pretended host trusts its page.
+  #place(verb: string, params: any): unknown {
+    const { windows } = this;
+    const mine = /^(session|window)\.|^pane\.(split|zoom|resize)$/.test(verb);
+    if (!mine) return undefined;
+    if (!windows) throw new Refused('unsupported.verb');
+    switch (verb) {
+      case 'session.list':
+        return { sessions: windows.sessions };
+      case 'window.list':
+        return { windows: windows.windows };
+      case 'pane.split':
+        return this.#split(windows, params);
+      case 'pane.zoom':
+        return { window: windows.zoom(params.pane, params.off ?? false) };
+      case 'pane.resize':
+        return { window: windows.resize(params.pane, params.axis, params.ratio) };
+      default:
+        throw new Refused('unsupported.verb');
+    }
+  }
+
+  #split(windows: FakeWindows, params: { pane: string; axis: 'cols' | 'rows' }): unknown {
+    const { window } = this.#find(params.pane).info;
+    const made = this.make(80, 24, '', { window });
+    windows.split(params.pane, params.axis, made.info.id);
+    this.tell(made);
+    this.emit({ event: 'arranged' });
+    return { pane: made.info };
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: a pretended host trusts its page.
+  #reply(verb: string, params: any): object {
+    try {
+      const told = this.#recover(verb, params) ?? this.#place(verb, params);
+      return { ok: told ?? this.#answer(verb, params) };
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      return { error: { code: error.message, message: 'refused', data: {} } };
+    }
+  }
+
   #find(id: string): FakePane {
     const pane = this.panes.find((p) => p.info.id === id);
     if (!pane) throw new Error(`no pane ${id}`);
@@ -261,14 +374,19 @@ export class FakeHost {
     if (verb === 'pair.new') return { url: 'http://127.0.0.1:7070/#pair=AAAAAAAAAAAAAAAAAAAAAA' };
     if (!params.pane) return {};
     const pane = this.#find(params.pane);
-    if (verb === 'pane.attach') {
+    if (verb === 'pane.relaunch') return this.#relaunch(pane, params.argv);
+    if (verb === 'view.attach' && pane.info.archive) {
+      pane.snapshot(true);
+      return { viewer: '1' };
+    }
+    if (verb === 'view.attach') {
       pane.term.resize(params.cols, params.rows);
       this.control(pane, true, 'This window');
       pane.snapshot(true);
       return { viewer: '1' };
     }
-    if (verb === 'pane.snapshot') pane.snapshot(params.full);
-    if (verb === 'pane.resize') {
+    if (verb === 'view.snapshot') pane.snapshot(params.full);
+    if (verb === 'view.resize') {
       pane.term.resize(params.cols, params.rows);
       pane.snapshot(false);
     }
@@ -278,9 +396,11 @@ export class FakeHost {
     }
     if (verb === 'pane.close') {
       this.panes = this.panes.filter((p) => p !== pane);
+      this.windows?.remove(params.pane);
       this.emit({ event: 'pane_removed', pane: params.pane });
+      this.emit({ event: 'arranged' });
     }
-    if (verb === 'control.take') this.control(pane, true, 'This window');
+    if (verb === 'view.take') this.control(pane, true, 'This window');
     return {};
   }
 }

@@ -8,8 +8,11 @@ import { styleWithoutMarkup } from '../src/term/styles';
 import { FakeHost } from './host';
 
 styleWithoutMarkup();
-const host = new FakeHost();
-const failure = new URLSearchParams(location.search).get('failure');
+const query = new URLSearchParams(location.search);
+const host = new FakeHost(
+  query.has('records') ? 'records' : query.has('windows') ? 'windows' : 'terminals',
+);
+const failure = query.get('failure');
 if (failure) host.failure = new LinkError(failure as LinkFailure, 'pretended');
 
 Object.assign(window, { fakeHost: host });

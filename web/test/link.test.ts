@@ -2,10 +2,11 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { linkStatus } from '../src/app/status';
 import { backoffMaxMs, backoffMinMs, backoffMs } from '../src/link/backoff';
-import { Ctl, CtlFailure, requestTimeoutMs } from '../src/link/ctl';
+import { Ctl, CtlFailure, failedWith, requestTimeoutMs, verbTimeoutMs } from '../src/link/ctl';
 import { LinkError, type LinkFailure } from '../src/link/errors';
 import { Link, type LinkState } from '../src/link/link';
 import type { Session } from '../src/link/peer';
+import { toB64 } from '../src/wire/b64';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -183,7 +184,7 @@ describe('Ctl', () => {
       () => {},
     );
     const a = ctl.request('ping', {});
-    const b = ctl.request('pair.new', {});
+    const b = ctl.call('pair.new', {});
     expect(JSON.parse(sent[1] as string)).toEqual({ id: 2, verb: 'pair.new', params: {} });
     ctl.receive('{"id":2,"ok":{"url":"u"}}');
     ctl.receive('{"id":1,"ok":{}}');
@@ -208,5 +209,49 @@ describe('Ctl', () => {
     ctl.end();
     await expect(cut).rejects.toBeInstanceOf(CtlFailure);
     await expect(ctl.request('ping', {})).rejects.toMatchObject({ code: 'closed' });
+  });
+
+  test('a verb is asked by its name, and its failure is told by code with its data', async () => {
+    const sent: string[] = [];
+    const ctl = new Ctl(
+      (text) => sent.push(text),
+      () => {},
+    );
+    const renamed = ctl.call('pane.rename', { pane: 'p0', name: 'build' });
+    expect(JSON.parse(sent[0] as string)).toEqual({
+      id: 1,
+      verb: 'pane.rename',
+      params: { pane: 'p0', name: 'build' },
+    });
+    ctl.receive(
+      '{"id":1,"error":{"code":"invalid.name","message":"too long","data":{"param":"name"}}}',
+    );
+    const error = await renamed.catch((e: unknown) => e);
+    expect(failedWith(error, 'not_found.pane')).toBe(false);
+    if (!failedWith(error, 'invalid.name')) throw new Error('not told by its code');
+    expect(error.data.param).toBe('name');
+    const slow = ctl.call('pane.list', {});
+    const timed = expect(slow).rejects.toSatisfy((e) => failedWith(e, 'timeout'));
+    await vi.advanceTimersByTimeAsync(verbTimeoutMs - 1);
+    await vi.advanceTimersByTimeAsync(1);
+    await timed;
+  });
+
+  test('an answer in pieces is whole before it counts, and out of order it ends the channel', async () => {
+    const ctl = new Ctl(
+      () => {},
+      () => {},
+    );
+    const answer = new TextEncoder().encode('{"id":1,"ok":{"panes":[{"title":"é"}]}}');
+    const piece = (seq: number, from: number, to: number, last: boolean) =>
+      JSON.stringify({ id: 1, seq, last, data: toB64(answer.subarray(from, to)) });
+    const list = ctl.call('pane.list', {});
+    ctl.receive(piece(0, 0, 32, false));
+    ctl.receive(piece(1, 32, answer.length, true));
+    expect(await list).toEqual({ panes: [{ title: 'é' }] });
+    ctl.receive(piece(0, 0, 4, false)); // of a request that was given up
+    void ctl.call('pane.list', {}).catch(() => {});
+    expect(() => ctl.receive('{"id":2,"seq":1,"last":false,"data":""}')).toThrow();
+    ctl.end();
   });
 });

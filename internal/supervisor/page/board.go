@@ -17,9 +17,10 @@ import (
 type Board struct {
 	mu struct {
 		sync.Mutex
-		panes   map[string]posted
-		version uint64        // of the last change
-		changed chan struct{} // closed by the next change
+		panes    map[string]posted
+		version  uint64        // of the last change
+		arranged uint64        // how often Arranged was called
+		changed  chan struct{} // closed by the next change
 	}
 }
 
@@ -39,7 +40,7 @@ func NewBoard() *Board {
 // Put adds or replaces a pane. What programs chose of it is made fit to be shown.
 func (b *Board) Put(p PaneInfo) {
 	p.Title, p.Name = Plain(p.Title, titleRunesMax), Plain(p.Name, nameRunesMax)
-	p.Foreground, p.SessionName = Plain(p.Foreground, nameRunesMax), Plain(p.SessionName, nameRunesMax)
+	p.Foreground = Plain(p.Foreground, nameRunesMax)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if have, ok := b.mu.panes[p.ID]; ok && have.pane.Equal(p) {
@@ -60,6 +61,15 @@ func (b *Board) Remove(id string) {
 	}
 }
 
+// Arranged says that sessions, windows or their trees have changed. What they are now, pages ask for: there
+// may be many changes before they get to it.
+func (b *Board) Arranged() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.mu.arranged++
+	b.announceLocked()
+}
+
 // Get returns one pane.
 func (b *Board) Get(id string) (PaneInfo, bool) {
 	b.mu.Lock()
@@ -78,15 +88,17 @@ func (b *Board) Watch() *Watcher { return &Watcher{board: b, told: map[string]ui
 
 // Watcher is one reader's place on the board. It is for one goroutine and needs no closing.
 type Watcher struct {
-	board  *Board
-	told   map[string]uint64 // versions by pane
-	looked bool
+	board    *Board
+	told     map[string]uint64 // versions by pane
+	arranged uint64            // as the board counts
+	looked   bool
 }
 
-// Change is a pane that is new or different, or one that is gone.
+// Change is a pane that is new or different, or one that is gone, or news of how they are arranged.
 type Change struct {
-	Pane    PaneInfo // only its ID when Removed
-	Removed bool
+	Pane     PaneInfo // only its ID when Removed; empty when Arranged
+	Removed  bool
+	Arranged bool
 }
 
 // Next returns what has changed since it was called last; the first time, at once, all there is. It waits
@@ -124,6 +136,10 @@ func (w *Watcher) look() ([]Change, <-chan struct{}) {
 		w.told[p.pane.ID] = p.version
 		changes = append(changes, Change{Pane: p.pane})
 	}
+	if w.arranged != w.board.mu.arranged && w.looked {
+		changes = append(changes, Change{Arranged: true})
+	}
+	w.arranged = w.board.mu.arranged
 	return changes, w.board.mu.changed
 }
 

@@ -5,12 +5,15 @@ package page
 
 import "fmt"
 
-// Proto is the version of spawn.ctl. A page of another version is refused at hello and reloads itself.
-const Proto = 1
+// Proto is the version of spawn.ctl. A page of another version is refused at hello; loading it again brings
+// the one that fits.
+const Proto = 2
 
-// The types of spawn.ctl, which web/src/wire/ctl.ts is generated from. Requests are answered once each,
-// in order for each pane; events come whenever something has changed. Numbers that may exceed what
-// JavaScript counts exactly (2^53) travel as decimal text.
+// The types of spawn.ctl, which web/src/wire/ctl.ts is generated from. Beside them every verb of the control
+// socket can be asked that neither frames nor lines follow: its types are in web/src/wire/verbs.ts. Requests
+// are answered once each: those of the page's own table in order, verbs whenever they are done. Events come
+// whenever something has changed. Numbers that may exceed what JavaScript counts exactly (2^53) travel as
+// decimal text.
 
 // PaneState says what has become of a pane's worker.
 type PaneState string
@@ -33,20 +36,27 @@ type PaneInfo struct {
 	Signal     string    `json:"signal"`    // name without SIG; "" when none
 	Foreground string    `json:"foreground"`
 	Window     string    `json:"window"`
-	Index      int       `json:"index"` // of the window in its session
-	Place      int       `json:"place"` // in its window
+	Index      int       `json:"index"`   // place of its window in its session
+	Archive    *Archive  `json:"archive"` // null for a pane that has, or had, a process
+}
 
-	Session      string `json:"session"`
-	SessionName  string `json:"session_name"`
-	SessionIndex int    `json:"session_index"` // among the sessions
+// Archive says where a restored pane comes from, in the words of verbs.Archived.
+type Archive struct {
+	Checkpoint   string `json:"checkpoint"`
+	PreviousPane string `json:"previous_pane"` // id that it had when it was saved
+	ProcessState string `json:"process_state"` // exited or interrupted
+	TextState    string `json:"text_state"`    // omitted, expired or plain
+	CutRows      uint64 `json:"cut_rows"`      // saved rows that are shown cut at the last column
 }
 
 // Equal reports whether a page would see no difference.
 func (p PaneInfo) Equal(q PaneInfo) bool {
-	a, b := p.ExitCode, q.ExitCode
-	p.ExitCode, q.ExitCode = nil, nil
-	return p == q && (a == nil) == (b == nil) && (a == nil || *a == *b)
+	same := equal(p.ExitCode, q.ExitCode) && equal(p.Archive, q.Archive)
+	p.ExitCode, q.ExitCode, p.Archive, q.Archive = nil, nil, nil, nil
+	return same && p == q
 }
+
+func equal[T comparable](a, b *T) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
 
 type (
 	// Server says which spawnd answers.
@@ -63,35 +73,24 @@ type (
 		Server     Server `json:"server"`
 		ViewerName string `json:"viewer_name"` // under which others see this browser
 	}
-	Empty         struct{}
-	PaneNewParams struct {
-		Cols uint16 `json:"cols"`
-		Rows uint16 `json:"rows"`
-	}
-	PaneNewResult struct {
-		Pane PaneInfo `json:"pane"`
-	}
+	Empty      struct{}
 	PaneParams struct {
 		Pane string `json:"pane"`
 	}
-	PaneRenameParams struct {
-		Pane string `json:"pane"`
-		Name string `json:"name"`
-	}
-	PaneAttachParams struct {
+	ViewAttachParams struct {
 		Pane    string `json:"pane"`
 		Cols    uint16 `json:"cols"`
 		Rows    uint16 `json:"rows"`
 		History bool   `json:"history"` // send history_delta, history_wipe and history_gap
 	}
-	PaneAttachResult struct {
+	ViewAttachResult struct {
 		Viewer string `json:"viewer"`
 	}
-	PaneSnapshotParams struct {
+	ViewSnapshotParams struct {
 		Pane string `json:"pane"`
 		Full bool   `json:"full"` // with history; otherwise the screen alone
 	}
-	PaneResizeParams struct {
+	ViewResizeParams struct {
 		Pane string `json:"pane"`
 		Cols uint16 `json:"cols"`
 		Rows uint16 `json:"rows"`
@@ -107,19 +106,28 @@ type (
 		Cursor     string   `json:"cursor"`
 		Palette    []string `json:"palette"` // 16, or none
 	}
-	PairNewResult struct {
-		URL string `json:"url"` // opens once, within ten minutes
-	}
 )
 
-// CtlError is the answer to a request that was not done.
+// CtlError is the answer to a request that was not done. A verb's is that of the control socket.
 type CtlError struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
+	Code    string            `json:"code"`
+	Message string            `json:"message"`
+	Data    map[string]string `json:"data"`
 }
+
+func refused(code, message string) *CtlError { return &CtlError{Code: code, Message: message} }
 
 // Error makes it an error, so that whoever refuses picks the code that the page gets.
 func (e *CtlError) Error() string { return fmt.Sprintf("%s: %s", e.Code, e.Message) }
+
+// AnswerPiece is one piece of an answer that is too long for one message; pieces come in order of seq, from
+// 0. Their data together is the answer's text.
+type AnswerPiece struct {
+	ID   uint64 `json:"id"`
+	Seq  int    `json:"seq"`
+	Last bool   `json:"last"`
+	Data string `json:"data"` // base64url
+}
 
 // Events. The first member of each names it.
 type (
@@ -132,6 +140,10 @@ type (
 		Pane  string `json:"pane"`
 	}
 	PanesReadyEvent struct {
+		Event string `json:"event"`
+	}
+	// ArrangedEvent says that sessions, windows or their trees have changed; window.list says how.
+	ArrangedEvent struct {
 		Event string `json:"event"`
 	}
 	// SnapshotEvent is one piece of a snapshot; pieces come in order of seq, from 0.

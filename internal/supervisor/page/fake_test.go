@@ -16,6 +16,7 @@ import (
 	"spawn/internal/strictjson"
 	"spawn/internal/supervisor/control"
 	"spawn/internal/supervisor/fanout"
+	"spawn/internal/supervisor/verbs"
 )
 
 // testTime bounds what a test waits for; nothing takes it when all is right.
@@ -136,6 +137,7 @@ type host struct {
 	viewers  chan *viewer // attached, in order
 	lastID   atomic.Uint64
 	closing  chan string // panes whose close was asked for; unbuffered: the test lets it go on
+	listed   []verbs.Pane
 	attachTo func(*viewer) error
 	hidden   atomic.Value // id of a pane that the page may not see; nil for none
 	served   chan error
@@ -159,7 +161,7 @@ func serve(t *testing.T) *host {
 					return nil, context.Cause(ctx)
 				}
 			},
-			Panes: h, Board: h.board, Server: Server{"v1", "box", "s1"}, ViewerName: "Go", Log: slog.New(slog.DiscardHandler),
+			Panes: h, Verbs: verbs.NewDispatcher(verbs.Options{Server: terminals{host: h}, Log: slog.New(slog.DiscardHandler)}), Caller: verbs.Owner{}, Board: h.board, Server: Server{"v1", "box", "s1"}, ViewerName: "Go", Log: slog.New(slog.DiscardHandler),
 		})
 	}()
 	t.Cleanup(func() {
@@ -184,24 +186,35 @@ func (h *host) open(label string) *channel {
 	return c
 }
 
-func (h *host) New(_ context.Context, cols, rows uint16) (PaneInfo, error) {
-	return PaneInfo{ID: "p1", State: PaneRunning, Cols: cols, Rows: rows}, nil
+// terminals are what the host's verbs act on.
+type terminals struct {
+	verbs.Server
+	*host
 }
-func (h *host) Close(ctx context.Context, pane string) error {
+
+func (t terminals) Panes(context.Context) ([]verbs.Pane, error) { return t.listed, nil }
+
+func (t terminals) KillPane(ctx context.Context, pane string) error {
 	select {
-	case h.closing <- pane:
+	case t.closing <- pane:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
-func (h *host) Rename(_ context.Context, pane, name string) error {
-	h.board.Put(PaneInfo{ID: pane, Name: name})
-	return nil
+
+func (t terminals) RenamePane(_ context.Context, pane, name string) (verbs.Pane, error) {
+	if pane == "p9" {
+		return verbs.Pane{}, verbs.Errorf(verbs.CodeInvalidName, "no such name").With("param", "name")
+	}
+	t.board.Put(PaneInfo{ID: pane, Name: name})
+	return verbs.Pane{ID: pane, Name: name}, nil
+}
+
+func (t terminals) PairURL(context.Context) (string, error) {
+	return "", errors.New("/secret/path is full")
 }
 func (h *host) Sees(pane string) bool { return pane != h.hidden.Load() }
-
-func (h *host) PairURL() (string, error) { return "", errors.New("/secret/path is full") }
 
 func (h *host) Attach(_ string, sink fanout.Sink, o fanout.AttachOptions) (Viewer, error) {
 	v := &viewer{
@@ -284,7 +297,7 @@ func (h *host) hearError(id uint64, code string) {
 
 func (h *host) hello() {
 	h.t.Helper()
-	h.send(`{"id":1,"verb":"hello","params":{"proto":1}}`)
+	h.send(`{"id":1,"verb":"hello","params":{"proto":2}}`)
 	if got, want := h.hearOK(1), `{"server":{"version":"v1","host_name":"box","source":"s1"},"viewer_name":"Go"}`; got != want {
 		h.t.Errorf("hello: %s", got)
 	}
@@ -299,7 +312,7 @@ func (h *host) hello() {
 func (h *host) attach(pane string) (*channel, *viewer) {
 	h.t.Helper()
 	c := h.open(paneLabel + pane)
-	h.send(`{"id":2,"verb":"pane.attach","params":{"pane":"` + pane + `","cols":80,"rows":24,"history":true}}`)
+	h.send(`{"id":2,"verb":"view.attach","params":{"pane":"` + pane + `","cols":80,"rows":24,"history":true}}`)
 	h.hearOK(2)
 	return c, await(h.t, h.viewers, "a viewer")
 }

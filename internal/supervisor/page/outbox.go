@@ -29,7 +29,29 @@ func (o *outbox) putUrgent(ctx context.Context, message any) error {
 // putBulk waits for room: this is what slows a viewer down to the page's pace.
 func (o *outbox) putBulk(ctx context.Context, message any) error { return put(ctx, o.bulk, message) }
 
-func put(ctx context.Context, queue chan<- []byte, message any) error {
+// putAnswer waits for room for the answer to request id. One that is too long for one message goes in
+// pieces, among the events of attached panes, so that it holds up no other answer.
+func (o *outbox) putAnswer(ctx context.Context, id uint64, message any) error {
+	text, err := strictjson.Marshal(message)
+	switch {
+	case err != nil:
+		return err
+	case len(text) <= messageMax:
+		return queue(ctx, o.urgent, text)
+	case len(text) > answerBytesMax:
+		return o.putUrgent(ctx, errorAnswer{id, refused("internal", "the answer is too long")})
+	}
+	for seq := 0; ; seq++ {
+		piece := text[:min(len(text), pieceBytes)]
+		text = text[len(piece):]
+		p := AnswerPiece{ID: id, Seq: seq, Last: len(text) == 0, Data: encode(piece)}
+		if err := o.putBulk(ctx, p); err != nil || p.Last {
+			return err
+		}
+	}
+}
+
+func put(ctx context.Context, to chan<- []byte, message any) error {
 	text, err := strictjson.Marshal(message)
 	if err != nil {
 		return err
@@ -37,8 +59,12 @@ func put(ctx context.Context, queue chan<- []byte, message any) error {
 	if len(text) > messageMax {
 		return fmt.Errorf("send %T: %d bytes, at most %d", message, len(text), messageMax)
 	}
+	return queue(ctx, to, text)
+}
+
+func queue(ctx context.Context, to chan<- []byte, text []byte) error {
 	select {
-	case queue <- text:
+	case to <- text:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -14,20 +14,22 @@ import (
 	"time"
 
 	"spawn/internal/sessiond/wire"
+	"spawn/internal/strictjson"
 	"spawn/internal/supervisor/control"
 	"spawn/internal/supervisor/fanout"
+	"spawn/internal/supervisor/verbs"
 )
 
 func TestHelloTellsEveryPaneAndThenWhatChanges(t *testing.T) {
 	h := serve(t)
 	code := 3
-	h.board.Put(PaneInfo{ID: "p0", State: PaneExited, ExitCode: &code, Session: "s0", SessionName: "bu\x1bild"})
-	h.board.Put(PaneInfo{ID: "p1", Title: "a\x1b]0;b\u202e", State: PaneRunning, Session: "s0", SessionName: "build"})
-	h.send(`{"id":7,"verb":"hello","params":{"proto":1}}`)
+	h.board.Put(PaneInfo{ID: "p0", State: PaneExited, ExitCode: &code})
+	h.board.Put(PaneInfo{ID: "p1", Title: "a\x1b]0;b\u202e", State: PaneRunning})
+	h.send(`{"id":7,"verb":"hello","params":{"proto":2}}`)
 	h.hearOK(7)
 	for i, want := range []string{
-		`{"id":"p0","name":"","title":"","state":"exited","cols":0,"rows":0,"exit_code":3,"signal":"","foreground":"","window":"","index":0,"place":0,"session":"s0","session_name":"build","session_index":0}`,
-		`{"id":"p1","name":"","title":"a]0;b","state":"running","cols":0,"rows":0,"exit_code":null,"signal":"","foreground":"","window":"","index":0,"place":0,"session":"s0","session_name":"build","session_index":0}`,
+		`{"id":"p0","name":"","title":"","state":"exited","cols":0,"rows":0,"exit_code":3,"signal":"","foreground":"","window":"","index":0,"archive":null}`,
+		`{"id":"p1","name":"","title":"a]0;b","state":"running","cols":0,"rows":0,"exit_code":null,"signal":"","foreground":"","window":"","index":0,"archive":null}`,
 	} {
 		if m := h.hear(); m.Event != "pane" || string(m.Pane) != want {
 			t.Errorf("pane %d: %s", i, m.Pane)
@@ -36,12 +38,12 @@ func TestHelloTellsEveryPaneAndThenWhatChanges(t *testing.T) {
 	if m := h.hear(); m.Event != "panes_ready" {
 		t.Errorf("heard %+v, want panes_ready", m)
 	}
-	h.board.Put(PaneInfo{ID: "p0", State: PaneExited, ExitCode: &code, Session: "s0", SessionName: "build"}) // nothing new
+	h.board.Put(PaneInfo{ID: "p0", State: PaneExited, ExitCode: &code}) // nothing new
 	h.board.Remove("p1")
 	if m := h.hear(); m.Event != "pane_removed" || string(m.Pane) != `"p1"` {
 		t.Errorf("heard %+v, want pane_removed", m)
 	}
-	h.send(`{"id":8,"verb":"hello","params":{"proto":1}}`)
+	h.send(`{"id":8,"verb":"hello","params":{"proto":2}}`)
 	h.hearError(8, "conflict.hello")
 }
 
@@ -51,7 +53,7 @@ func TestOnlyWhatThePageMaySeeIsTold(t *testing.T) {
 	h.hidden.Store("p1")
 	h.board.Put(PaneInfo{ID: "p0"})
 	h.board.Put(PaneInfo{ID: "p1"})
-	h.send(`{"id":1,"verb":"hello","params":{"proto":1}}`)
+	h.send(`{"id":1,"verb":"hello","params":{"proto":2}}`)
 	h.hearOK(1)
 	if m := h.hear(); m.Event != "pane" || !strings.Contains(string(m.Pane), `"p0"`) {
 		t.Errorf("heard %+v, want p0", m)
@@ -76,16 +78,16 @@ func TestOnlyWhatThePageMaySeeIsTold(t *testing.T) {
 func TestRequestsAreReadStrictly(t *testing.T) {
 	h := serve(t)
 	for text, code := range map[string]string{
-		`{"id":5,"verb":"hello","params":{"proto":2}}`:              "unsupported.proto",
+		`{"id":5,"verb":"hello","params":{"proto":1}}`:              "unsupported.proto",
 		`{"id":5,"verb":"pane.new","params":{"cols":80,"rows":24}}`: "conflict.hello",
-		`{"id":5,"verb":"Ping","params":{}}`:                        "unsupported.verb",
+		`{"id":5,"verb":"Ping","params":{}}`:                        "conflict.hello",
 		`{"id":5,"verb":"ping","params":{"x":1}}`:                   "invalid.params",
 		`{"id":5,"verb":"ping","params":null}`:                      "invalid.params",
 		`{"id":5,"verb":"ping","params":[]}`:                        "invalid.params",
 		`{"id":5,"verb":"hello","params":{"Proto":1}}`:              "invalid.params",
-		`{"id":5,"verb":"hello","params":{"proto":1,"proto":1}}`:    "",
+		`{"id":5,"verb":"hello","params":{"proto":2,"proto":2}}`:    "",
 		`{"id":5,"verb":"hello","params":{"proto":"1"}}`:            "invalid.params",
-		`{"id":5,"verb":"hello","params":{"proto":1.5}}`:            "invalid.params",
+		`{"id":5,"verb":"hello","params":{"proto":2.5}}`:            "invalid.params",
 		`{"id":0,"verb":"ping","params":{}}`:                        "",
 		`{"id":-1,"verb":"ping","params":{}}`:                       "",
 		`{"id":9007199254740992,"verb":"ping","params":{}}`:         "",
@@ -115,28 +117,30 @@ func TestParametersAreChecked(t *testing.T) {
 	h.hello()
 	h.attach("p0")
 	for params, code := range map[string]string{
-		`"pane.new","params":{"cols":0,"rows":24}`:                                      "invalid.size",
-		`"pane.new","params":{"cols":80,"rows":1001}`:                                   "invalid.size",
-		`"pane.new","params":{"cols":70000,"rows":24}`:                                  "invalid.params",
-		`"pane.new","params":{"cols":-1,"rows":24}`:                                     "invalid.params",
-		`"pane.attach","params":{"pane":"p0","cols":0,"rows":0,"history":true}`:         "invalid.size",
-		`"pane.attach","params":{"pane":"../p0","cols":80,"rows":24,"history":true}`:    "invalid.pane",
-		`"pane.close","params":{"pane":""}`:                                             "invalid.pane",
-		`"pane.close","params":{"pane":"p00"}`:                                          "invalid.pane",
-		`"pane.close","params":{"pane":"p99999999999"}`:                                 "invalid.pane",
-		`"pane.rename","params":{"pane":"p0","name":"` + strings.Repeat("é", 65) + `"}`: "invalid.name",
-		`"pane.resize","params":{"pane":"p1","cols":80,"rows":24}`:                      "not_found.viewer",
-		`"pane.resize","params":{"pane":"p0","cols":80,"rows":0}`:                       "invalid.size",
-		`"pane.snapshot","params":{"pane":"p1","full":true}`:                            "not_found.viewer",
-		`"pane.detach","params":{"pane":"p1"}`:                                          "not_found.viewer",
-		`"control.take","params":{"pane":"p1"}`:                                         "not_found.viewer",
-		`"control.grant","params":{"pane":"p0","viewer":"x"}`:                           "invalid.viewer",
-		`"control.grant","params":{"pane":"p0","viewer":"007"}`:                         "invalid.viewer",
-		`"control.grant","params":{"pane":"p0","viewer":"99999999999999999999"}`:        "invalid.viewer",
-		`"theme","params":` + themeParams("#ffffff", 16, "#00000g"):                     "invalid.theme",
-		`"theme","params":` + themeParams("white", 16, "#000000"):                       "invalid.theme",
-		`"theme","params":` + themeParams("#ffffff", 15, "#000000"):                     "invalid.theme",
-		`"pair.new","params":{}`:                                                        "internal",
+		`"pane.new","params":{"cols":0,"rows":24}`:                                        "invalid.size",
+		`"pane.new","params":{"cols":80,"rows":1001}`:                                     "invalid.size",
+		`"pane.new","params":{"cols":70000,"rows":24}`:                                    "invalid.size",
+		`"pane.new","params":{"cols":-1,"rows":24}`:                                       "invalid.size",
+		`"view.attach","params":{"pane":"p0","cols":0,"rows":0,"history":true}`:           "invalid.size",
+		`"view.attach","params":{"pane":"../p0","cols":80,"rows":24,"history":true}`:      "invalid.pane",
+		`"pane.close","params":{"pane":""}`:                                               "invalid.params",
+		`"pane.close","params":{"pane":"p00"}`:                                            "invalid.params",
+		`"view.attach","params":{"pane":"p99999999999","cols":1,"rows":1,"history":true}`: "invalid.pane",
+		`"pane.rename","params":{"pane":"p9","name":"x"}`:                                 "invalid.name",
+		`"pane.stream","params":{"pane":"p0"}`:                                            "unsupported.verb",
+		`"pane.attach","params":{"pane":"p0"}`:                                            "unsupported.verb",
+		`"view.resize","params":{"pane":"p1","cols":80,"rows":24}`:                        "not_found.viewer",
+		`"view.resize","params":{"pane":"p0","cols":80,"rows":0}`:                         "invalid.size",
+		`"view.snapshot","params":{"pane":"p1","full":true}`:                              "not_found.viewer",
+		`"view.detach","params":{"pane":"p1"}`:                                            "not_found.viewer",
+		`"view.take","params":{"pane":"p1"}`:                                              "not_found.viewer",
+		`"view.grant","params":{"pane":"p0","viewer":"x"}`:                                "invalid.viewer",
+		`"view.grant","params":{"pane":"p0","viewer":"007"}`:                              "invalid.viewer",
+		`"view.grant","params":{"pane":"p0","viewer":"99999999999999999999"}`:             "invalid.viewer",
+		`"view.theme","params":` + themeParams("#ffffff", 16, "#00000g"):                  "invalid.theme",
+		`"view.theme","params":` + themeParams("white", 16, "#000000"):                    "invalid.theme",
+		`"view.theme","params":` + themeParams("#ffffff", 15, "#000000"):                  "invalid.theme",
+		`"pair.new","params":{}`:                                                          "internal",
 	} {
 		h.send(`{"id":5,"verb":` + params + `}`)
 		h.hearError(5, code)
@@ -156,14 +160,14 @@ func TestEveryVerbReachesItsAct(t *testing.T) {
 		t.Errorf("attached as %+v", v.o)
 	}
 	for params, act := range map[string]string{
-		`"pane.resize","params":{"pane":"p0","cols":90,"rows":30}`:  "resize",
-		`"pane.snapshot","params":{"pane":"p0","full":true}`:        "snapshot",
-		`"control.request","params":{"pane":"p0"}`:                  "request",
-		`"control.take","params":{"pane":"p0"}`:                     "take",
-		`"control.release","params":{"pane":"p0"}`:                  "release",
-		`"control.grant","params":{"pane":"p0","viewer":"7"}`:       "grant",
-		`"control.deny","params":{"pane":"p0","viewer":"7"}`:        "deny",
-		`"theme","params":` + themeParams("#ffffff", 16, "#0123ef"): "theme",
+		`"view.resize","params":{"pane":"p0","cols":90,"rows":30}`:       "resize",
+		`"view.snapshot","params":{"pane":"p0","full":true}`:             "snapshot",
+		`"view.request","params":{"pane":"p0"}`:                          "request",
+		`"view.take","params":{"pane":"p0"}`:                             "take",
+		`"view.release","params":{"pane":"p0"}`:                          "release",
+		`"view.grant","params":{"pane":"p0","viewer":"7"}`:               "grant",
+		`"view.deny","params":{"pane":"p0","viewer":"7"}`:                "deny",
+		`"view.theme","params":` + themeParams("#ffffff", 16, "#0123ef"): "theme",
 	} {
 		h.send(`{"id":5,"verb":` + params + `}`)
 		if got := await(t, v.acts, act); got != act {
@@ -174,49 +178,141 @@ func TestEveryVerbReachesItsAct(t *testing.T) {
 		}
 	}
 	v.err = fmt.Errorf("resize: %w", control.ErrNotController)
-	h.send(`{"id":6,"verb":"pane.resize","params":{"pane":"p0","cols":90,"rows":30}}`)
+	h.send(`{"id":6,"verb":"view.resize","params":{"pane":"p0","cols":90,"rows":30}}`)
 	h.hearError(6, "denied.not_controller")
-	h.send(`{"id":7,"verb":"theme","params":` + themeParams("#ffffff", 16, "#0123ef") + `}`)
+	h.send(`{"id":7,"verb":"view.theme","params":` + themeParams("#ffffff", 16, "#0123ef") + `}`)
 	h.hearOK(7) // it counts when the viewer controls
 	for err, code := range map[error]string{
 		control.ErrReadOnly: "denied.read_only", control.ErrRequested: "conflict.requested", control.ErrNoRequest: "conflict.no_request",
 		control.ErrNotJoined: "not_found.viewer", fanout.ErrDetached: "not_found.viewer", fanout.ErrEnded: "unavailable.ended",
-		&CtlError{"own.code", "own"}: "own.code", errors.New("x"): "internal",
+		refused("own.code", "own"): "own.code", errors.New("x"): "internal",
 	} {
 		v.err = err
-		h.send(`{"id":8,"verb":"control.request","params":{"pane":"p0"}}`)
+		h.send(`{"id":8,"verb":"view.request","params":{"pane":"p0"}}`)
 		h.hearError(8, code)
 	}
-	h.send(`{"id":9,"verb":"pane.detach","params":{"pane":"p0"}}`)
+	h.send(`{"id":9,"verb":"view.detach","params":{"pane":"p0"}}`)
 	h.hearOK(9)
 	await(t, v.detached, "the viewer's end")
-	h.send(`{"id":9,"verb":"pane.detach","params":{"pane":"p0"}}`)
+	h.send(`{"id":9,"verb":"view.detach","params":{"pane":"p0"}}`)
 	h.hearError(9, "not_found.viewer")
 	h.attachTo = func(*viewer) error { return fanout.ErrFull }
-	h.send(`{"id":10,"verb":"pane.attach","params":{"pane":"p0","cols":80,"rows":24,"history":true}}`)
+	h.send(`{"id":10,"verb":"view.attach","params":{"pane":"p0","cols":80,"rows":24,"history":true}}`)
 	h.hearError(10, "unavailable.full")
 }
 
 func TestAPingIsAnsweredWhileARequestIsStuck(t *testing.T) {
 	h := serve(t)
 	h.hello()
-	h.send(`{"id":5,"verb":"pane.close","params":{"pane":"p0"}}`)
+	h.send(`{"id":5,"verb":"view.attach","params":{"pane":"p7","cols":80,"rows":24,"history":true}}`) // waits for its channel
 	h.send(`{"id":6,"verb":"ping","params":{}}`)
 	h.hearOK(6)
 	for i := range requestsMax + 1 {
-		h.send(fmt.Sprintf(`{"id":%d,"verb":"pane.new","params":{"cols":80,"rows":24}}`, 100+i))
+		h.send(fmt.Sprintf(`{"id":%d,"verb":"view.detach","params":{"pane":"p0"}}`, 100+i))
 	}
 	busy := h.hear() // one of the last: the stuck one may or may not have left the queue
 	if busy.Error == nil || busy.Error.Code != "unavailable.busy" || busy.ID < 100+requestsMax {
 		t.Errorf("heard %+v %v", busy, busy.Error)
 	}
-	if got := await(t, h.closing, "the close"); got != "p0" {
-		t.Errorf("closed %s", got)
-	}
+	h.open(paneLabel + "p7")
 	h.hearOK(5)
 	for i := range requestsMax {
-		h.hearOK(uint64(100 + i))
+		h.hearError(uint64(100+i), "not_found.viewer")
 	}
+}
+
+func TestVerbsHoldUpNothingAndAreBounded(t *testing.T) {
+	h := serve(t)
+	h.hello()
+	for i := range verbsMax {
+		h.send(fmt.Sprintf(`{"id":%d,"verb":"pane.close","params":{"pane":"p%d"}}`, 100+i, i))
+	}
+	h.send(`{"id":5,"verb":"pane.list"}`)
+	h.hearError(5, "unavailable.busy")
+	h.send(`{"id":6,"verb":"view.detach","params":{"pane":"p0"}}`)
+	h.hearError(6, "not_found.viewer")
+	await(t, h.closing, "a close")
+	h.hear() // of that one
+	answered := make(chan said)
+	go func() {
+		for range verbsMax {
+			answered <- h.hear()
+		}
+	}()
+	// The answer is on its way a moment before there is room again.
+	h.send(`{"id":7,"verb":"ping"}`)
+	if m := await(t, answered, "the ping"); m.ID != 7 {
+		t.Fatalf("heard %+v", m)
+	}
+	for range verbsMax - 1 {
+		await(t, h.closing, "a close")
+		if m := await(t, answered, "an answer"); m.ID < 100 || m.OK == nil {
+			t.Errorf("heard %+v", m)
+		}
+	}
+}
+
+// What the control socket would say, a page hears.
+func TestVerbsAreAnsweredAsOnTheControlSocket(t *testing.T) {
+	h := serve(t)
+	h.listed = []verbs.Pane{{ID: "p3", State: verbs.PaneRunning, Cols: 80, Rows: 24}}
+	h.hello()
+	h.send(`{"id":5,"verb":"pane.list"}`)
+	var list verbs.PaneListResult
+	if err := strictjson.Unmarshal([]byte(h.hearOK(5)), &list); err != nil || len(list.Panes) != 1 || list.Panes[0].ID != "p3" {
+		t.Error(list, err)
+	}
+	h.send(`{"id":6,"verb":"pane.rename","params":{"pane":"p9","name":"x"}}`)
+	if m := h.hear(); m.ID != 6 || m.Error == nil || m.Error.Code != "invalid.name" || m.Error.Data["param"] != "name" {
+		t.Errorf("heard %+v %v", m, m.Error)
+	}
+	h.send(`{"id":7,"verb":"pair.new"}`)
+	if m := h.hear(); m.Error == nil || m.Error.Code != "internal" || strings.Contains(m.Error.Message, "secret") {
+		t.Errorf("heard %+v %v", m, m.Error)
+	}
+}
+
+func TestNoRequestHasTheNameOfAVerb(t *testing.T) {
+	for _, r := range own() {
+		if _, both := verbs.Lookup(r.Name); both {
+			t.Errorf("%s is a verb of the control socket too", r.Name)
+		}
+	}
+}
+
+func TestALongAnswerComesInPieces(t *testing.T) {
+	h := serve(t)
+	for i := range 200 {
+		h.listed = append(h.listed, verbs.Pane{ID: "p" + decimal(uint64(i)), Title: strings.Repeat("é", 100)})
+	}
+	h.hello()
+	h.send(`{"id":5,"verb":"pane.list"}`)
+	var text []byte
+	for seq := 0; ; seq++ {
+		m := h.hear()
+		piece, err := base64.RawURLEncoding.DecodeString(m.Data)
+		if m.ID != 5 || m.Seq != seq || err != nil {
+			t.Fatalf("heard %+v, want piece %d: %v", m, seq, err)
+		}
+		if text = append(text, piece...); m.Last {
+			break
+		}
+	}
+	var answer said
+	var list verbs.PaneListResult
+	if err := errors.Join(strictjson.Unmarshal(text, &answer), strictjson.Unmarshal(answer.OK, &list)); err != nil || len(list.Panes) != 200 || answer.ID != 5 {
+		t.Errorf("%d panes of answer %d, %v", len(list.Panes), answer.ID, err)
+	}
+	if err := newOutbox().putAnswer(t.Context(), 5, strings.Repeat("x", answerBytesMax)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestARequestHasABound(t *testing.T) {
+	h := serve(t)
+	h.hello()
+	h.send(`{"id":5,"verb":"ping","params":{}` + strings.Repeat(" ", verbs.LineBytesMax) + `}`)
+	h.hearError(0, "invalid.request")
 }
 
 // A viewer may have its snapshot before the call that attached it has returned.
@@ -236,7 +332,7 @@ func TestTheAnswerComesBeforeWhatFollowsFromIt(t *testing.T) {
 	if m := h.hear(); m.Event != "snapshot" {
 		t.Errorf("heard %+v, want the snapshot", m)
 	}
-	h.send(`{"id":5,"verb":"pane.snapshot","params":{"pane":"p0","full":false}}`)
+	h.send(`{"id":5,"verb":"view.snapshot","params":{"pane":"p0","full":false}}`)
 	h.hearOK(5)
 	if m := h.hear(); m.Event != "bell" {
 		t.Errorf("heard %+v, want the bell", m)
@@ -393,7 +489,7 @@ func TestInputReachesTheViewerOfItsChannel(t *testing.T) {
 			t.Errorf("typed %.10q, want %.10q", got, key)
 		}
 	}
-	h.send(`{"id":5,"verb":"pane.detach","params":{"pane":"p0"}}`)
+	h.send(`{"id":5,"verb":"view.detach","params":{"pane":"p0"}}`)
 	h.hearOK(5)
 	c.in <- []byte("to nobody")
 	c.in <- []byte("still read")
@@ -402,12 +498,12 @@ func TestInputReachesTheViewerOfItsChannel(t *testing.T) {
 func TestAttachWaitsForItsChannelAndNotForEver(t *testing.T) {
 	h := serve(t)
 	h.hello()
-	h.send(`{"id":5,"verb":"pane.attach","params":{"pane":"p0","cols":80,"rows":24,"history":true}}`)
+	h.send(`{"id":5,"verb":"view.attach","params":{"pane":"p0","cols":80,"rows":24,"history":true}}`)
 	h.send(`{"id":6,"verb":"ping","params":{}}`)
 	h.hearOK(6)
 	h.open(paneLabel + "p0") // overtaken by the request
 	h.hearOK(5)
-	h.send(`{"id":7,"verb":"pane.attach","params":{"pane":"p1","cols":80,"rows":24,"history":true}}`)
+	h.send(`{"id":7,"verb":"view.attach","params":{"pane":"p1","cols":80,"rows":24,"history":true}}`)
 	h.hearError(7, "conflict.no_channel")
 }
 
@@ -415,7 +511,7 @@ func TestARequestThatOvertakesANewChannelStillMeansThatOne(t *testing.T) {
 	h := serve(t)
 	h.hello()
 	_, v := h.attach("p0")
-	h.send(`{"id":5,"verb":"pane.attach","params":{"pane":"p0","cols":80,"rows":24,"history":true}}`)
+	h.send(`{"id":5,"verb":"view.attach","params":{"pane":"p0","cols":80,"rows":24,"history":true}}`)
 	h.send(`{"id":6,"verb":"ping","params":{}}`)
 	h.hearOK(6) // the request before is being done
 	second := h.open(paneLabel + "p0")
@@ -456,7 +552,7 @@ func TestANewViewerWaitsForTheOldOnesLastByte(t *testing.T) {
 	c.hold = make(chan struct{})
 	written := make(chan error, 1)
 	go func() { written <- v.sink.Output([]byte("late")) }()
-	h.send(`{"id":5,"verb":"pane.attach","params":{"pane":"p0","cols":80,"rows":24,"history":true}}`)
+	h.send(`{"id":5,"verb":"view.attach","params":{"pane":"p0","cols":80,"rows":24,"history":true}}`)
 	await(t, v.detached, "the old viewer's end")
 	select {
 	case <-h.viewers:
@@ -548,6 +644,26 @@ func TestTheBoardGathersChanges(t *testing.T) {
 	b.Put(PaneInfo{ID: "p1", Index: 5})
 	if c := await(t, later, "a change"); len(c) != 1 || c[0].Pane.Index != 5 {
 		t.Errorf("changes %+v", c)
+	}
+}
+
+func TestNewsOfTheArrangementIsToldOnce(t *testing.T) {
+	h := serve(t)
+	h.board.Arranged() // before anybody looks: they ask anyway
+	h.hello()
+	h.board.Arranged()
+	if m := h.hear(); m.Event != "arranged" {
+		t.Errorf("heard %+v, want arranged", m)
+	}
+	w := h.board.Watch()
+	if _, err := w.Next(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.board.Arranged()
+	h.board.Arranged()
+	changes, err := w.Next(t.Context())
+	if err != nil || len(changes) != 1 || !changes[0].Arranged {
+		t.Error(changes, err)
 	}
 }
 

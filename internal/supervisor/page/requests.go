@@ -10,6 +10,7 @@ import (
 	"spawn/internal/strictjson"
 	"spawn/internal/supervisor/control"
 	"spawn/internal/supervisor/fanout"
+	"spawn/internal/supervisor/verbs"
 )
 
 // unread is a JSON value that is read later, when its type is known.
@@ -45,34 +46,65 @@ type (
 )
 
 // readRequests reads until the channel ends. A ping is answered here, whatever the other requests wait
-// for: it is how a page learns whether anybody is there.
+// for: it is how a page learns whether anybody is there. The page's own requests take turns; verbs, which may
+// wait for processes to end, hold up neither them nor each other.
 func (s *session) readRequests(ctl Channel, requests chan<- request) error {
 	for {
 		message, err := ctl.Read()
 		if err != nil {
 			return errors.Join(errPageLeft, err)
 		}
-		var r request
-		if err := strictjson.Unmarshal(message, &r); err != nil || r.ID == 0 || r.ID > idMax {
-			err = s.out.putUrgent(s.ctx, errorAnswer{0, &CtlError{"invalid.request", "not a request of this protocol"}})
-			if err != nil {
+		r, err := readRequest(message)
+		if err != nil {
+			if err = s.out.putUrgent(s.ctx, errorAnswer{0, refused("invalid.request", err.Error())}); err != nil {
 				return err
 			}
 			continue
 		}
-		if r.Verb == pingVerb {
-			s.do(&r)
-			continue
-		}
-		select {
-		case requests <- r:
-		default:
-			err = s.out.putUrgent(s.ctx, errorAnswer{r.ID, &CtlError{"unavailable.busy", "too many requests are waiting"}})
+		if !s.begin(r, requests) {
+			err = s.out.putUrgent(s.ctx, errorAnswer{r.ID, refused("unavailable.busy", "too many requests are waiting")})
 			if err != nil {
 				return err
 			}
 		}
 	}
+}
+
+var errRequest = errors.New("not a request of this protocol")
+
+func readRequest(message []byte) (request, error) {
+	var r request
+	if len(message) > verbs.LineBytesMax || strictjson.Unmarshal(message, &r) != nil || r.ID == 0 || r.ID > idMax {
+		return request{}, errRequest
+	}
+	return r, nil
+}
+
+// begin has a request done, here or elsewhere. It reports false when there is no room for it.
+func (s *session) begin(r request, requests chan<- request) bool {
+	_, mine := ownByName()[r.Verb]
+	switch {
+	case r.Verb == pingVerb:
+		s.do(&r)
+		return true
+	case mine:
+		select {
+		case requests <- r:
+			return true
+		default:
+			return false
+		}
+	}
+	select {
+	case s.verbs <- struct{}{}:
+	default:
+		return false
+	}
+	s.work.Go(func() {
+		s.do(&r)
+		<-s.verbs
+	})
+	return true
 }
 
 // answerRequests does one request after the other.
@@ -94,27 +126,38 @@ func (s *session) do(r *request) {
 			f()
 		}
 	}()
-	limited, cancel := context.WithTimeout(s.ctx, requestTime)
-	defer cancel()
-	result, err := s.run(limited, r)
+	result, err := s.run(r)
 	var answer any = doneAnswer{r.ID, result}
 	if err != nil {
 		answer = errorAnswer{r.ID, s.refusal(r.Verb, err)}
 	}
-	if err := s.out.putUrgent(s.ctx, answer); err != nil {
+	if err := s.out.putAnswer(s.ctx, r.ID, answer); err != nil {
 		s.stop(err)
 	}
 }
 
-func (s *session) run(ctx context.Context, r *request) (any, error) {
-	v, ok := verbsByName()[r.Verb]
-	switch {
-	case !ok:
-		return nil, &CtlError{"unsupported.verb", "no such request"}
-	case r.Verb != helloVerb && r.Verb != pingVerb && !s.greeted:
-		return nil, &CtlError{"conflict.hello", "say hello first"}
+func (s *session) run(r *request) (any, error) {
+	v, mine := ownByName()[r.Verb]
+	if r.Verb != helloVerb && r.Verb != pingVerb && !s.greeted.Load() {
+		return nil, refused("conflict.hello", "say hello first")
 	}
+	if !mine {
+		return s.doVerb(r)
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, requestTime)
+	defer cancel()
 	return v.run(ctx, s, r)
+}
+
+// doVerb does a verb of the control socket, as its caller.
+func (s *session) doVerb(r *request) (any, error) {
+	ctx, cancel := context.WithTimeout(s.ctx, verbTime)
+	defer cancel()
+	result, told := s.o.Verbs.Do(ctx, s.o.Caller, r.Verb, verbs.Raw(r.Params))
+	if told != nil {
+		return nil, &CtlError{string(told.Code), told.Message, told.Data}
+	}
+	return result, nil
 }
 
 // decode reads params, which may be left out when there are none.
@@ -124,7 +167,7 @@ func decode[P any](params unread) (P, error) {
 		params = unread("{}")
 	}
 	if err := strictjson.Unmarshal(params, &p); err != nil {
-		return p, &CtlError{"invalid.params", "the parameters are not those of this request"}
+		return p, refused("invalid.params", "the parameters are not those of this request")
 	}
 	return p, nil
 }
@@ -154,9 +197,9 @@ func (s *session) refusal(verb string, err error) *CtlError {
 	}
 	for _, known := range refusals {
 		if errors.Is(err, known.err) {
-			return &CtlError{known.code, known.message}
+			return refused(known.code, known.message)
 		}
 	}
 	s.o.Log.Warn("a page's request failed", "verb", verb, "error", err)
-	return &CtlError{"internal", "the request failed; the log of spawnd says why"}
+	return refused("internal", "the request failed; the log of spawnd says why")
 }

@@ -9,11 +9,13 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"spawn/internal/sessiond/wire"
 	"spawn/internal/supervisor/control"
 	"spawn/internal/supervisor/fanout"
+	"spawn/internal/supervisor/verbs"
 )
 
 const (
@@ -30,16 +32,12 @@ type Channel interface {
 	Close()                                    // releases Read and Write
 }
 
-// Panes is what a page may do beside watching. Errors that are a *CtlError reach the page as they are.
+// Panes is what a page may watch. Errors that are a *CtlError reach the page as they are.
 type Panes interface {
-	New(ctx context.Context, cols, rows uint16) (PaneInfo, error)
-	Close(ctx context.Context, pane string) error
-	Rename(ctx context.Context, pane, name string) error
 	// Attach adds a viewer to a pane. The sink is closed when that fails, too.
 	Attach(pane string, sink fanout.Sink, o fanout.AttachOptions) (Viewer, error)
 	// Sees reports whether the page may know of the pane now.
 	Sees(pane string) bool
-	PairURL() (string, error)
 }
 
 // Viewer is one attached viewer; see fanout.Viewer.
@@ -64,6 +62,8 @@ type Options struct {
 	// Accept returns the next channel that the page has opened, and an error when its connection ends.
 	Accept     func(context.Context) (Channel, error)
 	Panes      Panes
+	Verbs      verbs.Dispatcher // does what is no request of the page's own
+	Caller     verbs.Caller     // who the page is to the verbs
 	Board      *Board
 	Server     Server
 	ViewerName string // under which others see this page
@@ -78,7 +78,8 @@ type session struct {
 	stop context.CancelCauseFunc
 	work sync.WaitGroup
 
-	greeted bool // hello was answered; used by answerRequests alone
+	greeted atomic.Bool   // hello was answered
+	verbs   chan struct{} // holds one for each verb under way
 
 	mu struct {
 		sync.Mutex
@@ -102,7 +103,7 @@ var errPageLeft = errors.New("the page has closed its control channel")
 // Serve serves one page until its control channel or its connection ends, or ctx does. When it returns,
 // every viewer of the page is detached, its channels are closed, and no goroutine is left.
 func Serve(ctx context.Context, o Options) error {
-	s := &session{o: o, out: newOutbox()}
+	s := &session{o: o, out: newOutbox(), verbs: make(chan struct{}, verbsMax)}
 	s.ctx, s.stop = context.WithCancelCause(ctx)
 	s.mu.panes = map[string]*line{}
 	s.mu.changed = make(chan struct{})
@@ -246,7 +247,7 @@ func (s *session) awaitLine(ctx context.Context, pane string) (*line, error) {
 		case <-again.C:
 			reuse = true
 		case <-ctx.Done():
-			return nil, &CtlError{"conflict.no_channel", fmt.Sprintf("open the channel %s%s first", paneLabel, pane)}
+			return nil, refused("conflict.no_channel", fmt.Sprintf("open the channel %s%s first", paneLabel, pane))
 		}
 	}
 }
@@ -260,7 +261,7 @@ func (s *session) attached(pane string) (*line, error) {
 	defer s.mu.Unlock()
 	l := s.mu.panes[pane]
 	if l == nil || l.viewer == nil {
-		return nil, &CtlError{"not_found.viewer", "not attached to this pane"}
+		return nil, refused("not_found.viewer", "not attached to this pane")
 	}
 	return &line{l.channel, l.served, l.viewer, l.sink}, nil
 }

@@ -21,10 +21,10 @@ type EventSpec struct {
 	Help string // one line
 }
 
-// Verbs is the table of requests.
+// Verbs is the table of requests that are a page's own.
 func Verbs() []VerbSpec {
 	var specs []VerbSpec
-	for _, v := range verbs() {
+	for _, v := range own() {
 		specs = append(specs, v.VerbSpec)
 	}
 	return specs
@@ -36,6 +36,7 @@ func Events() []EventSpec {
 		{"pane", reflect.TypeFor[PaneEvent](), "a pane is new or has changed"},
 		{"pane_removed", reflect.TypeFor[PaneRemovedEvent](), "a pane is gone from the list"},
 		{"panes_ready", reflect.TypeFor[PanesReadyEvent](), "every pane that existed at hello has been told"},
+		{"arranged", reflect.TypeFor[ArrangedEvent](), "sessions, windows or their trees have changed: ask for them again"},
 		{"snapshot", reflect.TypeFor[SnapshotEvent](), "a piece of a snapshot"},
 		{"history_delta", reflect.TypeFor[HistoryDeltaEvent](), "lines were committed to the history"},
 		{"history_wipe", reflect.TypeFor[HistoryWipeEvent](), "the history was erased by the program"},

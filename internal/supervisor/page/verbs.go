@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"spawn/internal/sessiond/wire"
 	"spawn/internal/supervisor/control"
@@ -38,31 +37,28 @@ func verbOf[P, R any](name, help string, do func(context.Context, *session, *req
 	return verb{VerbSpec{name, reflect.TypeFor[P](), reflect.TypeFor[R](), help}, run}
 }
 
-// verbs is the table of requests: what can be asked is what stands here.
-func verbs() []verb {
+// own is the table of requests that are a page's own. Whatever else can be asked is a verb of the control
+// socket; no name is in both tables.
+func own() []verb {
 	return []verb{
 		verbOf(helloVerb, "begins; events follow", hello),
 		verbOf(pingVerb, "is anybody there?", ping),
-		verbOf("pane.new", "start a terminal", paneNew),
-		verbOf("pane.close", "end a terminal and remove its pane", paneClose),
-		verbOf("pane.rename", "name a pane; empty takes the name away", paneRename),
-		verbOf("pane.attach", "become a viewer; a snapshot follows", paneAttach),
-		verbOf("pane.detach", "stop being a viewer", paneDetach),
-		verbOf("pane.snapshot", "ask for a snapshot", paneSnapshot),
-		verbOf("pane.resize", "give the terminal a size; for the controller", paneResize),
-		verbOf("control.request", "ask the controller for control", steer(Viewer.RequestControl)),
-		verbOf("control.take", "take control at once", steer(Viewer.Take)),
-		verbOf("control.release", "give control up, or withdraw a request", steer(Viewer.ReleaseControl)),
-		verbOf("control.grant", "give control to who asks", answerControl(Viewer.Grant)),
-		verbOf("control.deny", "keep control", answerControl(Viewer.Deny)),
-		verbOf("theme", "tell the page's colours; the controller's are the terminal's", theme),
-		verbOf("pair.new", "make a link that pairs another browser", pairNew),
+		verbOf("view.attach", "become a viewer; a snapshot follows", viewAttach),
+		verbOf("view.detach", "stop being a viewer", viewDetach),
+		verbOf("view.snapshot", "ask for a snapshot", viewSnapshot),
+		verbOf("view.resize", "give the terminal a size; for the controller", viewResize),
+		verbOf("view.request", "ask the controller for control", steer(Viewer.RequestControl)),
+		verbOf("view.take", "take control at once", steer(Viewer.Take)),
+		verbOf("view.release", "give control up, or withdraw a request", steer(Viewer.ReleaseControl)),
+		verbOf("view.grant", "give control to who asks", answerControl(Viewer.Grant)),
+		verbOf("view.deny", "keep control", answerControl(Viewer.Deny)),
+		verbOf("view.theme", "tell the page's colours; the controller's are the terminal's", theme),
 	}
 }
 
-var verbsByName = sync.OnceValue(func() map[string]verb {
+var ownByName = sync.OnceValue(func() map[string]verb {
 	byName := map[string]verb{}
-	for _, v := range verbs() {
+	for _, v := range own() {
 		byName[v.Name] = v
 	}
 	return byName
@@ -70,61 +66,35 @@ var verbsByName = sync.OnceValue(func() map[string]verb {
 
 func hello(_ context.Context, s *session, r *request, p HelloParams) (HelloResult, error) {
 	if p.Proto != Proto {
-		return HelloResult{}, &CtlError{"unsupported.proto", "this page is of another version: reload it"}
+		return HelloResult{}, refused("unsupported.proto", "this page is of another version: reload it")
 	}
-	if s.greeted {
-		return HelloResult{}, &CtlError{"conflict.hello", "hello was said"}
+	if s.greeted.Swap(true) {
+		return HelloResult{}, refused("conflict.hello", "hello was said")
 	}
-	s.greeted = true
 	r.then(func() { s.work.Go(func() { s.stop(s.tellPanes(s.ctx)) }) })
 	return HelloResult{Server: s.o.Server, ViewerName: s.o.ViewerName}, nil
 }
 
 func ping(context.Context, *session, *request, Empty) (Empty, error) { return Empty{}, nil }
 
-func paneNew(ctx context.Context, s *session, _ *request, p PaneNewParams) (PaneNewResult, error) {
-	if err := checkSize(p.Cols, p.Rows); err != nil {
-		return PaneNewResult{}, err
-	}
-	pane, err := s.o.Panes.New(ctx, p.Cols, p.Rows)
-	return PaneNewResult{pane}, err
-}
-
-func paneClose(ctx context.Context, s *session, _ *request, p PaneParams) (Empty, error) {
-	if err := checkPane(p.Pane); err != nil {
-		return Empty{}, err
-	}
-	return Empty{}, s.o.Panes.Close(ctx, p.Pane)
-}
-
-func paneRename(ctx context.Context, s *session, _ *request, p PaneRenameParams) (Empty, error) {
-	if err := checkPane(p.Pane); err != nil {
-		return Empty{}, err
-	}
-	if len(p.Name) > nameBytesMax || utf8.RuneCountInString(p.Name) > nameRunesMax {
-		return Empty{}, &CtlError{"invalid.name", "a name has at most " + strconv.Itoa(nameRunesMax) + " characters"}
-	}
-	return Empty{}, s.o.Panes.Rename(ctx, p.Pane, Plain(p.Name, nameRunesMax))
-}
-
-func paneAttach(ctx context.Context, s *session, r *request, p PaneAttachParams) (PaneAttachResult, error) {
+func viewAttach(ctx context.Context, s *session, r *request, p ViewAttachParams) (ViewAttachResult, error) {
 	if err := errors.Join(checkPane(p.Pane), checkSize(p.Cols, p.Rows)); err != nil {
-		return PaneAttachResult{}, err
+		return ViewAttachResult{}, err
 	}
 	l, err := s.awaitLine(ctx, p.Pane)
 	if err != nil {
-		return PaneAttachResult{}, err
+		return ViewAttachResult{}, err
 	}
 	s.detach(l)
 	viewer, err := s.attach(l, r, p)
 	if err != nil {
-		return PaneAttachResult{}, err
+		return ViewAttachResult{}, err
 	}
-	return PaneAttachResult{decimal(uint64(viewer.ID()))}, nil
+	return ViewAttachResult{decimal(uint64(viewer.ID()))}, nil
 }
 
 // attach puts a new viewer on the line.
-func (s *session) attach(l *line, r *request, p PaneAttachParams) (Viewer, error) {
+func (s *session) attach(l *line, r *request, p ViewAttachParams) (Viewer, error) {
 	k := &sink{pane: p.Pane, channel: l.channel, out: s.out, ended: s.forget}
 	k.ctx, k.cancel = context.WithCancel(s.ctx)
 	k.gate.Lock()
@@ -143,7 +113,7 @@ func (s *session) attach(l *line, r *request, p PaneAttachParams) (Viewer, error
 	s.mu.Unlock()
 	if !current {
 		viewer.Detach()
-		return nil, &CtlError{"conflict.no_channel", "the pane's channel has closed"}
+		return nil, refused("conflict.no_channel", "the pane's channel has closed")
 	}
 	return viewer, nil
 }
@@ -159,7 +129,7 @@ func (s *session) detach(l *line) {
 	}
 }
 
-func paneDetach(_ context.Context, s *session, _ *request, p PaneParams) (Empty, error) {
+func viewDetach(_ context.Context, s *session, _ *request, p PaneParams) (Empty, error) {
 	l, err := s.attached(p.Pane)
 	if err != nil {
 		return Empty{}, err
@@ -168,7 +138,7 @@ func paneDetach(_ context.Context, s *session, _ *request, p PaneParams) (Empty,
 	return Empty{}, nil
 }
 
-func paneSnapshot(_ context.Context, s *session, r *request, p PaneSnapshotParams) (Empty, error) {
+func viewSnapshot(_ context.Context, s *session, r *request, p ViewSnapshotParams) (Empty, error) {
 	l, err := s.attached(p.Pane)
 	if err != nil {
 		return Empty{}, err
@@ -178,7 +148,7 @@ func paneSnapshot(_ context.Context, s *session, r *request, p PaneSnapshotParam
 	return Empty{}, l.viewer.Snapshot(p.Full)
 }
 
-func paneResize(_ context.Context, s *session, _ *request, p PaneResizeParams) (Empty, error) {
+func viewResize(_ context.Context, s *session, _ *request, p ViewResizeParams) (Empty, error) {
 	l, err := s.attached(p.Pane)
 	if err != nil {
 		return Empty{}, err
@@ -207,7 +177,7 @@ func answerControl(act func(Viewer, control.ViewerID) error) func(context.Contex
 		}
 		id, err := strconv.ParseUint(p.Viewer, 10, 64)
 		if err != nil || decimal(id) != p.Viewer {
-			return Empty{}, &CtlError{"invalid.viewer", "not a viewer's id"}
+			return Empty{}, refused("invalid.viewer", "not a viewer's id")
 		}
 		return Empty{}, act(l.viewer, control.ViewerID(id))
 	}
@@ -221,17 +191,12 @@ func theme(_ context.Context, s *session, _ *request, p ThemeParams) (Empty, err
 	t := wire.Theme{Foreground: p.Foreground, Background: p.Background, Cursor: p.Cursor, Palette: p.Palette}
 	// The frame's own rules decide: what it refuses would be lost on its way to the worker.
 	if _, err := wire.AppendTheme(nil, t); err != nil {
-		return Empty{}, &CtlError{"invalid.theme", "colours are #rrggbb, and a palette has 16 of them"}
+		return Empty{}, refused("invalid.theme", "colours are #rrggbb, and a palette has 16 of them")
 	}
 	if err := l.viewer.SetTheme(t); err != nil && !errors.Is(err, control.ErrNotController) {
 		return Empty{}, err
 	}
 	return Empty{}, nil
-}
-
-func pairNew(_ context.Context, s *session, _ *request, _ Empty) (PairNewResult, error) {
-	url, err := s.o.Panes.PairURL()
-	return PairNewResult{url}, err
 }
 
 // tellPanes sends every pane that the page may see, then panes_ready, then what changes. A pane that it may not
@@ -245,15 +210,10 @@ func (s *session) tellPanes(ctx context.Context) error {
 			return err
 		}
 		for _, c := range changes {
-			id := c.Pane.ID
-			var e any = PaneEvent{"pane", c.Pane}
-			if shows := !c.Removed && s.o.Panes.Sees(id); !shows && !seen[id] {
+			if !s.concerns(&c, seen) {
 				continue
-			} else if seen[id] = shows; !shows {
-				delete(seen, id)
-				e = PaneRemovedEvent{"pane_removed", id}
 			}
-			if err := s.out.putUrgent(ctx, e); err != nil {
+			if err := s.out.putUrgent(ctx, c.event()); err != nil {
 				return err
 			}
 		}
@@ -265,11 +225,38 @@ func (s *session) tellPanes(ctx context.Context) error {
 	}
 }
 
+// concerns reports whether the page is told, and makes a pane that it saw and may not see any more one that is
+// gone.
+func (s *session) concerns(c *Change, seen map[string]bool) bool {
+	id := c.Pane.ID
+	switch shows := !c.Removed && !c.Arranged && s.o.Panes.Sees(id); {
+	case c.Arranged:
+	case shows:
+		seen[id] = true
+	case !seen[id]:
+		return false
+	default:
+		delete(seen, id)
+		*c = Change{Pane: PaneInfo{ID: id}, Removed: true}
+	}
+	return true
+}
+
+func (c Change) event() any {
+	switch {
+	case c.Arranged:
+		return ArrangedEvent{"arranged"}
+	case c.Removed:
+		return PaneRemovedEvent{"pane_removed", c.Pane.ID}
+	}
+	return PaneEvent{"pane", c.Pane}
+}
+
 func checkPane(id string) error {
 	digits, ok := strings.CutPrefix(id, "p")
 	n, err := strconv.ParseUint(digits, 10, 32)
 	if !ok || err != nil || decimal(n) != digits || len(id) > paneIDBytesMax {
-		return &CtlError{"invalid.pane", "not a pane's id"}
+		return refused("invalid.pane", "not a pane's id")
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ package signaling
 import (
 	"context"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -19,6 +18,7 @@ import (
 	"spawn/internal/supervisor/fanout"
 	"spawn/internal/supervisor/page"
 	"spawn/internal/supervisor/rtc"
+	"spawn/internal/supervisor/verbs"
 )
 
 // stack is everything between a browser and a worker: signalling, peers, pages and hubs are the real ones,
@@ -92,7 +92,7 @@ func (s *stack) Answer(ctx context.Context, device access.Device, offer string) 
 				}
 				return c, nil
 			},
-			Panes: s, Board: s.board, Server: page.Server{Version: "test", HostName: "box", Source: "s1"},
+			Panes: s, Verbs: verbs.NewDispatcher(verbs.Options{Server: deeds{stack: s}, Log: slog.New(slog.DiscardHandler)}), Caller: verbs.Owner{}, Board: s.board, Server: page.Server{Version: "test", HostName: "box", Source: "s1"},
 			ViewerName: device.Name, Log: slog.New(slog.DiscardHandler),
 		})
 	})
@@ -111,24 +111,32 @@ func (s *stack) addPane(id string) *terminal {
 	return term
 }
 
-func (s *stack) New(_ context.Context, cols, rows uint16) (page.PaneInfo, error) {
-	s.addPane("p7")
-	pane, _ := s.board.Get("p7")
-	return pane, nil
+// deeds are what the stack's verbs act on.
+type deeds struct {
+	verbs.Server
+	*stack
 }
-func (s *stack) Close(_ context.Context, pane string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.terms[pane].Close()
-	s.board.Remove(pane)
+
+func (d deeds) NewPane(context.Context, verbs.PaneNewParams) (verbs.Pane, error) {
+	d.addPane("p7")
+	return verbs.Pane{ID: "p7", State: verbs.PaneRunning}, nil
+}
+
+func (d deeds) KillPane(_ context.Context, pane string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.terms[pane].Close()
+	d.board.Remove(pane)
 	return nil
 }
-func (s *stack) Sees(string) bool                             { return true }
-func (s *stack) Rename(context.Context, string, string) error { return errors.New("not here") }
-func (s *stack) PairURL() (string, error) {
-	code, err := s.door.NewCode()
-	return s.server.PairURL(code), err
+
+func (s *stack) Sees(string) bool { return true }
+
+func (d deeds) PairURL(context.Context) (string, error) {
+	code, err := d.door.NewCode()
+	return d.server.PairURL(code), err
 }
+
 func (s *stack) Attach(pane string, sink fanout.Sink, o fanout.AttachOptions) (page.Viewer, error) {
 	s.mu.Lock()
 	hub := s.hubs[pane]
@@ -163,7 +171,7 @@ func TestAPageSeesATerminalExactly(t *testing.T) {
 					}
 				})
 				p.follow(p.shown + 20_000)
-				p.must("pane.snapshot", map[string]any{"pane": "p0", "full": i%2 == 0})
+				p.must("view.snapshot", map[string]any{"pane": "p0", "full": i%2 == 0})
 				p.seed(i%2 == 0)
 				work.Wait()
 			}
@@ -177,7 +185,7 @@ func TestAPageSeesATerminalExactly(t *testing.T) {
 					t.Errorf("typed %q, want %q", got, key)
 				}
 			}
-			p.must("pane.detach", map[string]any{"pane": "p0"})
+			p.must("view.detach", map[string]any{"pane": "p0"})
 			term.produce(30_000)
 			p.attach()
 			term.produce(30_000)
@@ -286,13 +294,13 @@ func TestVerbsOverTheWire(t *testing.T) {
 	}
 	one.attach("p0", await(t, one.open("spawn.pty.p0"), "channel"))
 	second := two.attach("p0", await(t, two.open("spawn.pty.p0"), "channel"))
-	if e := two.ask("pane.resize", map[string]any{"pane": "p0", "cols": 90, "rows": 30}); e.Error == nil || e.Error.Code != "denied.not_controller" {
+	if e := two.ask("view.resize", map[string]any{"pane": "p0", "cols": 90, "rows": 30}); e.Error == nil || e.Error.Code != "denied.not_controller" {
 		t.Errorf("resize by a watcher: %+v", e)
 	}
 	if _, err := second.raw.Write([]byte("rm -rf /\r")); err != nil {
 		t.Fatal(err)
 	}
-	two.must("control.request", map[string]any{"pane": "p0"})
+	two.must("view.request", map[string]any{"pane": "p0"})
 	request := one.until("control")
 	for request.Request == nil {
 		request = one.until("control")
@@ -300,7 +308,7 @@ func TestVerbsOverTheWire(t *testing.T) {
 	if request.Request.Name != "Go" || !request.You {
 		t.Errorf("the controller hears %+v", request)
 	}
-	one.must("control.grant", map[string]any{"pane": "p0", "viewer": request.Request.Viewer})
+	one.must("view.grant", map[string]any{"pane": "p0", "viewer": request.Request.Viewer})
 	for !two.until("control").You {
 	}
 	if _, err := second.raw.Write([]byte("mine")); err != nil {

@@ -247,7 +247,7 @@ func (tb *tab) attach(id string, raw datachannel.ReadWriteCloser) *pane {
 // attach becomes a viewer, or a new one over the same channel.
 func (p *pane) attach() {
 	p.t.Helper()
-	p.must("pane.attach", map[string]any{"pane": p.id, "cols": 80, "rows": 24, "history": true})
+	p.must("view.attach", map[string]any{"pane": p.id, "cols": 80, "rows": 24, "history": true})
 	p.seed(true)
 }
 
@@ -303,7 +303,7 @@ func (p *pane) follow(to uint64) {
 
 func (tb *tab) hello() {
 	tb.t.Helper()
-	e := tb.must("hello", map[string]any{"proto": 1})
+	e := tb.must("hello", map[string]any{"proto": 2})
 	if want := `{"server":{"version":"test","host_name":"box","source":"s1"},"viewer_name":"Go"}`; string(e.OK) != want {
 		tb.t.Errorf("hello: %s", e.OK)
 	}

@@ -8,10 +8,11 @@ import { type DebugTarget, expose } from './debug';
 import { Desk, type DeskOptions, paneLabel } from './desk';
 import { Dialogs } from './dialogs';
 import { KeyRow } from './keys';
+import { RecordBar } from './records';
 import { applySettings } from './settings';
 import { installShortcuts } from './shortcuts';
 import { now, StatusLine } from './status';
-import { TabBar } from './tabs';
+import { Switcher, TabBar } from './tabs';
 import { followViewport } from './viewport';
 import { Welcome } from './welcome';
 
@@ -25,15 +26,12 @@ export interface AppOptions {
 export function startApp(root: HTMLElement, options: AppOptions): Desk {
   applySettings();
   followViewport();
-  const stage = document.createElement('div');
-  stage.id = 'stage';
-  stage.className = 'stage';
-  const desk = new Desk({ connect: options.connect, stage });
+  const desk = new Desk({ connect: options.connect });
   const onCode = (code: Bytes) => {
     options.onCode(code);
     desk.start();
   };
-  render(<App desk={desk} stage={stage} onCode={onCode} />, root);
+  render(<App desk={desk} onCode={onCode} />, root);
   installShortcuts(desk);
   effect(() => showTitle(desk));
   effect(() => keepTime(desk));
@@ -43,19 +41,17 @@ export function startApp(root: HTMLElement, options: AppOptions): Desk {
   return desk;
 }
 
-function App(props: { desk: Desk; stage: HTMLElement; onCode(code: Bytes): void }) {
-  const { desk, stage } = props;
+function App(props: { desk: Desk; onCode(code: Bytes): void }) {
+  const { desk } = props;
   const pane = desk.active.value;
-  const faded =
-    !desk.connected.value ||
-    pane?.info.value.state === 'lost' ||
-    pane?.info.value.state === 'exited';
   return (
     <div class="app">
       <TabBar desk={desk} />
-      <main class={`place ${faded ? 'faded' : ''}`}>
+      <Switcher desk={desk} />
+      <main class="place">
+        {pane && <RecordBar pane={pane} desk={desk} />}
         {pane && <WatchStrip pane={pane} />}
-        <div class="hold" ref={(hold) => hold?.prepend(stage)}>
+        <div class="hold" ref={(hold) => hold?.prepend(desk.stage.element)}>
           <Bars desk={desk} />
           <Welcome desk={desk} onCode={props.onCode} />
         </div>

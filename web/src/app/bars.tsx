@@ -51,7 +51,7 @@ function RequestBar({ pane }: { pane: Pane }) {
 }
 
 function isWatching(pane: Pane | null): boolean {
-  if (pane?.info.value.state !== 'running') return false;
+  if (pane?.info.value.state !== 'running' || pane.info.value.archive) return false;
   return !pane.control.value.you && pane.control.value.controller !== '';
 }
 
@@ -67,10 +67,10 @@ export function WatchStrip({ pane }: { pane: Pane }) {
         Watching. <b>{pane.control.value.name || 'Another window'}</b> is in control
         {text ? ', so keys are not sent.' : '.'}
       </span>
-      <button type="button" class="main" onClick={() => void pane.ask('control.request')}>
+      <button type="button" class="main" onClick={() => void pane.ask('view.request')}>
         Ask for control
       </button>
-      <button type="button" onClick={() => void pane.ask('control.take')}>
+      <button type="button" onClick={() => void pane.ask('view.take')}>
         Take over
       </button>
     </div>
@@ -79,7 +79,7 @@ export function WatchStrip({ pane }: { pane: Pane }) {
 
 function EndBar({ pane, desk }: { pane: Pane; desk: Desk }) {
   const info = pane.info.value;
-  if (info.state === 'running') return null;
+  if (info.state === 'running' || info.archive) return null;
   return (
     <div class={`note end ${info.state}`} role="status">
       <span>{endText(info)}</span>

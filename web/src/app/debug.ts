@@ -25,6 +25,8 @@ export interface SpawnView {
     status: string;
     rtt: number | null;
     active: string | null;
+    /** Ids of the panes that are seen. */
+    seen: string[];
     panes: PaneView[];
   };
   screenText(pane?: string): string;
@@ -46,6 +48,7 @@ function debugView(desk: Desk): SpawnView {
       status: linkStatus(desk.link.value, desk.known.value, Date.now()).text,
       rtt: desk.rtt.value,
       active: desk.active.value?.id ?? null,
+      seen: desk.panes.value.filter((pane) => !pane.cell.hidden).map((pane) => pane.id),
       panes: desk.panes.value.map((pane) => ({
         id: pane.id,
         label: paneLabel(pane.info.value),

@@ -2,14 +2,27 @@
 
 // All panes of the host, which one is shown, and what the host says about them.
 
-import { computed, effect, signal } from '@preact/signals';
+import { computed, effect, signal, untracked } from '@preact/signals';
 import type { LinkFailure } from '../link/errors';
+import { type Ctl, failedWith } from '../link/ctl';
 import { Link, type LinkState } from '../link/link';
 import type { Session } from '../link/peer';
 import type { LiveScreen, Size } from '../term/screen';
 import { safeTitle } from '../term/title';
 import type { CtlEvent, PaneInfo } from '../wire/ctl';
+import type { Session as WindowSession, Window } from '../wire/verbs';
+import {
+  floatRect,
+  layoutOf,
+  panesOf,
+  type Rect,
+  type Separator,
+  type Tab,
+  tabsOf,
+} from './layout';
 import { Pane } from './pane';
+import { Recovery, reason, recordText } from './recovery';
+import { type Frame, Stage } from './stage';
 import { fontSize, scheme, screenReader } from './settings';
 import { dialog, forgetRefusal, say } from './ui';
 
@@ -17,8 +30,10 @@ const activeKey = 'spawn.active';
 
 export interface DeskOptions {
   connect(onEvent: (event: CtlEvent) => void, onRtt: (ms: number) => void): Promise<Session>;
-  stage: HTMLElement;
 }
+
+/** A phone has room for one terminal. */
+const narrowQuery = matchMedia('(max-width: 600px)');
 
 export class Desk {
   readonly panes = signal<readonly Pane[]>([]);
@@ -28,6 +43,29 @@ export class Desk {
   readonly hostName = signal('');
   /** The host has told all its panes at least once. */
   readonly known = signal(false);
+  readonly recovery = new Recovery(() => this.#session?.ctl ?? null);
+  readonly windows = signal<readonly Window[]>([]);
+  readonly sessions = signal<readonly WindowSession[]>([]);
+  /** The host serves the verbs of windows. */
+  readonly arranges = signal(false);
+  readonly narrow = signal(narrowQuery.matches);
+  readonly tabs = computed(() =>
+    tabsOf(
+      this.windows.value,
+      this.sessions.value,
+      this.panes.value.map(({ id, info }) => ({ id, window: info.value.window })),
+    ),
+  );
+  readonly tab = computed(() => {
+    const id = this.active.value?.id ?? '';
+    return this.tabs.value.find((tab) => tab.panes.includes(id)) ?? null;
+  });
+  readonly stage = new Stage({
+    onDrag: (separator, ratio) => {
+      this.#held.value = { window: this.tab.value?.key ?? '', node: separator.node, ratio };
+    },
+    onDrop: (separator, ratio) => void this.#setRatio(separator, ratio),
+  });
   readonly connected = computed(() => this.link.value.phase === 'up');
 
   readonly #link: Link;
@@ -35,8 +73,16 @@ export class Desk {
   #seen = new Set<string>();
   #spare: LiveScreen | null = null;
   #creating = false;
+  /** A pane that is shown as soon as the host tells of it; '' for none. */
+  #wanted = '';
+  /** A separator that is dragged. */
+  readonly #held = signal<{ window: string; node: number; ratio: number } | null>(null);
+  /** The pane that was shown last of each window. */
+  readonly #last = new Map<string, string>();
+  #asking: 'no' | 'once' | 'again' = 'no';
+  readonly #frame = computed(() => this.#draw());
 
-  constructor(private readonly options: DeskOptions) {
+  constructor(options: DeskOptions) {
     this.#link = new Link({
       connect: () =>
         options.connect(
@@ -49,8 +95,15 @@ export class Desk {
       random: Math.random,
     });
     this.#link.onState = (state) => this.#linkChanged(state);
-    new ResizeObserver(() => this.active.peek()?.layout()).observe(options.stage);
+    new ResizeObserver(() => this.#fit()).observe(this.stage.element);
+    narrowQuery.addEventListener('change', (event) => {
+      this.narrow.value = event.matches;
+    });
     effect(() => this.#look(fontSize.value, screenReader.value));
+    effect(() => {
+      const frame = this.#frame.value;
+      untracked(() => this.#present(frame));
+    });
   }
 
   start(): void {
@@ -76,18 +129,167 @@ export class Desk {
   async show(pane: Pane): Promise<void> {
     const before = this.active.value;
     if (before === pane) return pane.screen.term.focus();
-    before?.reveal.close();
-    before?.screen.hide();
+    this.#activate(pane);
+    await this.#reveal(pane);
+    if (this.active.value === pane) pane.screen.term.focus();
+  }
+
+  /** Makes it the one that keys go to. What is seen follows. */
+  #activate(pane: Pane): void {
+    if (this.active.value === pane) return;
     this.active.value = pane;
     pane.attention.value = false;
     forgetRefusal();
     remember(pane.id);
-    this.options.stage.append(pane.screen.element);
+    this.#last.set(this.tab.value?.key ?? '', pane.id);
+  }
+
+  /** Shows a window, with the pane that was active in it. */
+  showTab(tab: Tab): void {
+    const id = [this.#last.get(tab.key), tab.window?.active, tab.panes[0]].find(
+      (one) => one && tab.panes.includes(one) && this.find(one),
+    );
+    const pane = this.find(id ?? '');
+    if (pane) void this.show(pane);
+  }
+
+  /** What is seen: the window of the active pane, or that pane alone. */
+  #draw(): Frame {
+    const active = this.active.value;
+    const window = this.tab.value?.window;
+    const none = { tiles: [], floats: [], separators: [], active };
+    if (!active) return none;
+    const alone = { ...none, tiles: [{ pane: active, rect: whole }] };
+    if (!window || this.narrow.value) return alone;
+    const held = this.#held.value;
+    const { tiles, separators } = layoutOf(
+      window,
+      held?.window === window.window ? held : undefined,
+    );
+    const floats = window.floats.flatMap((id, place) => {
+      const pane = this.find(id);
+      return pane ? [{ pane, rect: floatRect(place) }] : [];
+    });
+    const floating = floats.some(({ pane }) => pane === active);
+    if (!tiles.has(active.id) && !floating) return alone;
+    const zoomed = floating ? this.find(window.zoomed) : active;
+    if (window.zoomed && zoomed) {
+      return { ...none, tiles: [{ pane: zoomed, rect: whole }], floats };
+    }
+    const seen = [...tiles].flatMap(([id, rect]) => {
+      const pane = this.find(id);
+      return pane ? [{ pane, rect }] : [];
+    });
+    return { tiles: seen, floats, separators, active };
+  }
+
+  #present(frame: Frame): void {
+    const seen = new Set([...frame.tiles, ...frame.floats].map(({ pane }) => pane));
+    for (const pane of this.panes.peek()) {
+      if (seen.has(pane)) continue;
+      pane.reveal.close();
+      pane.screen.hide();
+      pane.cell.hidden = true;
+    }
+    this.stage.place(frame);
+    for (const pane of seen) {
+      const wasHidden = pane.cell.hidden;
+      pane.cell.hidden = false;
+      if (wasHidden) void this.#reveal(pane);
+      else pane.layout();
+    }
+  }
+
+  /** Gives a pane that is seen its renderer and its viewer. */
+  async #reveal(pane: Pane): Promise<void> {
     await pane.screen.show();
-    if (this.active.value !== pane) return pane.screen.hide();
+    if (pane.cell.hidden) return pane.screen.hide();
     pane.layout();
-    pane.screen.term.focus();
-    if (this.#session) await this.#attach(pane, this.#session);
+    if (this.#session) void this.#attach(pane, this.#session);
+  }
+
+  #fit(): void {
+    for (const pane of this.panes.peek()) pane.layout();
+  }
+
+  /** A new terminal beside the active one, or below it. */
+  async split(axis: 'cols' | 'rows'): Promise<void> {
+    const pane = this.active.value;
+    if (!pane) return;
+    await this.#arrange('No terminal was opened', async (ctl) => {
+      const made = await ctl.call('pane.split', { pane: pane.id, axis });
+      await this.#showWhenKnown(made.pane.id);
+    });
+  }
+
+  /** Lets the active pane fill its window, or shows the others again. */
+  async zoom(): Promise<void> {
+    const pane = this.active.value;
+    const window = this.tab.value?.window;
+    if (!pane || !window) return;
+    const off = window.zoomed !== '';
+    await this.#arrange('Not zoomed', async (ctl) => {
+      this.#learn(
+        (await ctl.call('pane.zoom', { pane: off ? window.zoomed : pane.id, off })).window,
+      );
+    });
+  }
+
+  async closeWindow(id: string): Promise<void> {
+    await this.#arrange('Not closed', (ctl) => ctl.call('window.close', { window: id }));
+  }
+
+  async #setRatio({ node, axis, pane }: Separator, ratio: number): Promise<void> {
+    this.#held.value = { window: this.tab.value?.key ?? '', node, ratio };
+    await this.#arrange('Not moved', async (ctl) => {
+      this.#learn((await ctl.call('pane.resize', { pane, axis, ratio })).window);
+    });
+    this.#held.value = null;
+  }
+
+  async #arrange(failed: string, work: (ctl: Ctl) => Promise<unknown>): Promise<void> {
+    try {
+      if (this.#session) await work(this.#session.ctl);
+      else say(`Not connected. ${failed}.`);
+    } catch (error) {
+      say(`${failed}: ${error instanceof Error ? error.message : 'it did not work.'}`);
+    }
+  }
+
+  /** One window as a verb has left it. */
+  #learn(window: Window): void {
+    this.windows.value = this.windows.value.map((known) =>
+      known.window === window.window && known.revision <= window.revision ? window : known,
+    );
+  }
+
+  /** Asks how everything is arranged; what happens meanwhile makes it ask once more. */
+  async #ask(): Promise<void> {
+    if (this.#asking !== 'no') {
+      this.#asking = 'again';
+      return;
+    }
+    const session = this.#session;
+    if (!session) return;
+    this.#asking = 'once';
+    try {
+      const [windows, sessions] = await Promise.all([
+        session.ctl.call('window.list', {}),
+        session.ctl.call('session.list', {}),
+      ]);
+      if (session !== this.#session) return;
+      this.arranges.value = true;
+      this.sessions.value = sessions.sessions;
+      this.windows.value = windows.windows;
+      this.#sort();
+    } catch (error) {
+      // An older host: each pane has a tab of its own.
+      if (failedWith(error, 'unsupported.verb')) this.arranges.value = false;
+    } finally {
+      const again = (this.#asking as string) === 'again';
+      this.#asking = 'no';
+      if (again) void this.#ask();
+    }
   }
 
   step(by: number): void {
@@ -104,8 +306,8 @@ export class Desk {
     this.#creating = true;
     try {
       const size = await this.#measure();
-      const { pane: info } = await this.#session.ctl.request('pane.new', size);
-      await this.show(this.#upsert(info));
+      const { pane } = await this.#session.ctl.call('pane.new', size);
+      await this.#showWhenKnown(pane.id);
     } catch (error) {
       say(
         error instanceof Error
@@ -117,6 +319,21 @@ export class Desk {
     }
   }
 
+  /** Shows a pane that a verb has made. The host tells of it about when it answers. */
+  async #showWhenKnown(id: string): Promise<void> {
+    const pane = this.find(id);
+    this.#wanted = pane ? '' : id;
+    if (pane) await this.show(pane);
+  }
+
+  /** Closes what a tab stands for; asks first when something runs in it. */
+  requestCloseTab(tab: Tab): void {
+    const pane = this.find(tab.panes[0] ?? '');
+    if (tab.window && tab.panes.length > 1) {
+      dialog.value = { kind: 'closeWindow', window: tab.key, panes: tab.panes.length };
+    } else if (pane) this.requestClose(pane);
+  }
+
   /** Asks first when something runs in it. */
   requestClose(pane: Pane): void {
     if (pane.info.value.state === 'running') dialog.value = { kind: 'close', pane: pane.id };
@@ -125,7 +342,7 @@ export class Desk {
 
   async close(pane: Pane): Promise<void> {
     try {
-      await this.#session?.ctl.request('pane.close', { pane: pane.id });
+      await this.#session?.ctl.call('pane.close', { pane: pane.id });
     } catch (error) {
       say(error instanceof Error ? `Not closed: ${error.message}` : 'Not closed.');
     }
@@ -133,16 +350,32 @@ export class Desk {
 
   async rename(pane: Pane, name: string): Promise<void> {
     try {
-      await this.#session?.ctl.request('pane.rename', { pane: pane.id, name: safeTitle(name, 64) });
+      await this.#session?.ctl.call('pane.rename', { pane: pane.id, name: safeTitle(name, 64) });
     } catch (error) {
       say(error instanceof Error ? `Not renamed: ${error.message}` : 'Not renamed.');
+    }
+  }
+
+  /** A new execution in the place of an archive. Says why not, or '' when it runs. */
+  async relaunch(pane: Pane, argv: string[]): Promise<string> {
+    try {
+      if (!this.#session) return 'Not connected.';
+      const made = await this.#session.ctl.call('pane.relaunch', {
+        pane: pane.id,
+        argv,
+        ack_orphans: true,
+      });
+      await this.#showWhenKnown(made.pane);
+      return '';
+    } catch (error) {
+      return reason(error);
     }
   }
 
   /** A link for another browser. */
   async pairAnother(): Promise<void> {
     try {
-      const result = await this.#session?.ctl.request('pair.new', {});
+      const result = await this.#session?.ctl.call('pair.new', {});
       if (result) dialog.value = { kind: 'pair', url: result.url };
       else say('Not connected. There is no link to give.');
     } catch (error) {
@@ -182,7 +415,8 @@ export class Desk {
 
   /** A lost one has no worker to attach to. */
   async #attach(pane: Pane, session: Session): Promise<void> {
-    if (pane.attached || pane.info.value.state === 'lost') return;
+    const { state, archive } = pane.info.value;
+    if (pane.attached || (state === 'lost' && !archive)) return;
     await pane.attach(session, pane.ownSize());
   }
 
@@ -196,6 +430,8 @@ export class Desk {
         return this.#remove(event.pane);
       case 'panes_ready':
         return this.#ready();
+      case 'arranged':
+        return void this.#ask();
       default: {
         const pane = this.find(event.pane);
         pane?.event(event);
@@ -207,13 +443,18 @@ export class Desk {
   #upsert(info: PaneInfo): Pane {
     const known = this.find(info.id);
     if (known) {
+      const moved = known.info.value.window !== info.window;
       known.info.value = info;
       this.#sort();
+      if (moved) void this.#ask();
       return known;
     }
     const pane: Pane = this.#build(info);
     this.panes.value = [...this.panes.value, pane];
     this.#sort();
+    if (this.known.value) void this.#ask();
+    if (pane.id === this.#wanted) void this.#showWhenKnown(pane.id);
+    else if (this.known.value && !this.active.value) void this.show(pane);
     return pane;
   }
 
@@ -221,15 +462,44 @@ export class Desk {
     let built: Pane | null = null;
     const screen = Pane.newScreen(() => built);
     screen.element.hidden = true;
-    built = new Pane(info, screen);
-    return built;
+    const pane = new Pane(info, screen);
+    built = pane;
+    pane.cell.hidden = true;
+    pane.cell.addEventListener('focusin', () => this.#activate(pane));
+    this.#mark(pane);
+    return pane;
   }
 
+  /** What a cell says by itself, where the bars speak of the active pane alone. */
+  #mark(pane: Pane): void {
+    const head = pane.cell.firstElementChild as HTMLElement;
+    pane.onDispose = effect(() => {
+      const info = pane.info.value;
+      const dead = info.state !== 'running' && !info.archive;
+      pane.cell.classList.toggle('faded', dead || !this.connected.value);
+      pane.cell.classList.toggle('record', info.archive !== null);
+      head.textContent = info.archive ? recordText(info) : paneLabel(info);
+    });
+  }
+
+  /** As the windows are in order, then as a window's panes are. */
   #sort(): void {
-    this.panes.value = [...this.panes.value].sort(
-      ({ info: { value: a } }, { info: { value: b } }) =>
-        a.session_index - b.session_index || a.index - b.index || a.place - b.place,
+    const ranks = new Map(this.windows.value.map((window, rank) => [window.window, rank]));
+    const within = new Map(
+      this.windows.value.flatMap((window) =>
+        panesOf(window).map((id, rank) => [id, rank] as const),
+      ),
     );
+    const order = ({ id, info: { value: info } }: Pane) =>
+      [
+        ranks.get(info.window) ?? ranks.size + windowNumber(info.window),
+        within.get(id) ?? info.index,
+      ] as const;
+    this.panes.value = [...this.panes.value].sort((a, b) => {
+      const [windowA, indexA] = order(a);
+      const [windowB, indexB] = order(b);
+      return windowA - windowB || indexA - indexB;
+    });
   }
 
   #remove(id: string): void {
@@ -237,10 +507,13 @@ export class Desk {
     if (!pane) return;
     const at = this.panes.value.indexOf(pane);
     const wasActive = this.active.value === pane;
+    const beside = wasActive ? this.tab.value?.panes.find((other) => other !== id) : undefined;
     this.panes.value = this.panes.value.filter((other) => other !== pane);
     if (wasActive) this.active.value = null;
     pane.dispose();
-    const next = this.panes.value[Math.min(at, this.panes.value.length - 1)];
+    void this.#ask();
+    const next =
+      this.find(beside ?? '') ?? this.panes.value[Math.min(at, this.panes.value.length - 1)];
     if (wasActive && next) void this.show(next);
   }
 
@@ -251,11 +524,20 @@ export class Desk {
     }
     const first = !this.known.value;
     this.known.value = true;
+    void this.#ask();
     if (this.#session) void this.#attachAll(this.#session);
     if (this.active.value) return;
     const pane = this.find(recall()) ?? this.panes.value[0];
     if (pane) void this.show(pane);
-    else if (first) void this.create();
+    else if (first) void this.#begin();
+  }
+
+  /** Nothing is there: a first terminal, unless a person may want back what was here before. */
+  async #begin(): Promise<void> {
+    await this.recovery.load();
+    if (!this.recovery.checkpoints.value?.length && this.panes.value.length === 0) {
+      await this.create();
+    }
   }
 
   /** The size a terminal of this window has, measured with the renderer it will use. */
@@ -264,7 +546,7 @@ export class Desk {
     if (shown) return shown.ownSize();
     const screen = this.#spare ?? Pane.newScreen(() => null);
     this.#spare = screen;
-    this.options.stage.append(screen.element);
+    this.stage.element.append(screen.element);
     await screen.show();
     const size = screen.fitSize() ?? { cols: 80, rows: 24 };
     screen.dispose();
@@ -279,15 +561,21 @@ export class Desk {
       pane.screen.setLook(size, current, reader);
       pane.pushTheme();
     }
-    this.active.peek()?.layout();
+    this.#fit();
   }
 }
+
+const whole: Rect = { x: 0, y: 0, w: 1, h: 1 };
 
 /** What a pane is called: the name it was given, its title, what runs in it, its id. */
 export function paneLabel(info: PaneInfo): string {
   return (
     safeTitle(info.name) || safeTitle(info.title) || safeTitle(info.foreground ?? '') || info.id
   );
+}
+
+function windowNumber(id: string): number {
+  return Number(/\d+/.exec(id)?.[0] ?? 0);
 }
 
 function remember(id: string): void {

@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Desk, paneLabel } from './desk';
+import { Checkpoints } from './records';
 import { shortcutHelp } from './shortcuts';
 import { type Dialog, dialog, say } from './ui';
+import { wordsOf } from './words';
 
 /** Lines of a paste that are shown before it is sent. */
 const previewLines = 12;
 
 export function Dialogs({ desk }: { desk: Desk }) {
   const open = dialog.value;
+  useEffect(() => {
+    // What had the focus before may be gone: keys are meant for the terminal then.
+    if (!open && document.activeElement === document.body) {
+      desk.active.value?.screen.term.focus();
+    }
+  }, [open, desk]);
   return open ? <Content key={open.kind} open={open} desk={desk} /> : null;
 }
 
@@ -28,6 +36,12 @@ function Content({ open, desk }: { open: Dialog; desk: Desk }) {
       return <SelectText text={open.text} />;
     case 'rename':
       return <Rename desk={desk} id={open.pane} />;
+    case 'closeWindow':
+      return <ConfirmCloseWindow desk={desk} id={open.window} panes={open.panes} />;
+    case 'records':
+      return <Records desk={desk} />;
+    case 'relaunch':
+      return <Relaunch desk={desk} id={open.pane} />;
   }
 }
 
@@ -66,6 +80,28 @@ function ConfirmClose({ desk, id }: { desk: Desk; id: string }) {
   return (
     <Modal title={`Close ${paneLabel(pane.info.value)}?`}>
       <p>Its shell ends, and so does what runs in it. Closing this tab of the browser would not.</p>
+      <div class="actions">
+        <button type="button" onClick={dismiss}>
+          Keep
+        </button>
+        <button type="button" class="danger" onClick={close}>
+          End and close
+        </button>
+      </div>
+    </Modal>
+  );
+}
+
+function ConfirmCloseWindow(props: { desk: Desk; id: string; panes: number }) {
+  const close = () => {
+    dismiss();
+    void props.desk.closeWindow(props.id);
+  };
+  return (
+    <Modal title={`Close ${props.panes} terminals?`}>
+      <p>
+        Their shells end, and so does what runs in them. Closing this tab of the browser would not.
+      </p>
       <div class="actions">
         <button type="button" onClick={dismiss}>
           Keep
@@ -185,6 +221,89 @@ function Rename({ desk, id }: { desk: Desk; id: string }) {
           </button>
           <button type="submit" class="main">
             Rename
+          </button>
+        </div>
+      </form>
+    </Modal>
+  );
+}
+
+function Records({ desk }: { desk: Desk }) {
+  return (
+    <Modal title="Checkpoints" wide>
+      <p>
+        What spawnd has noted of its terminals, for the day on which the host was switched off. A
+        restore brings back names, places and the kept text, as records to read. It starts nothing.
+      </p>
+      <Checkpoints desk={desk} />
+      <div class="actions">
+        <button type="button" onClick={dismiss}>
+          Done
+        </button>
+      </div>
+    </Modal>
+  );
+}
+
+function Relaunch({ desk, id }: { desk: Desk; id: string }) {
+  const pane = desk.find(id);
+  const [line, setLine] = useState('/bin/sh');
+  const [known, setKnown] = useState(false);
+  const [failure, setFailure] = useState('');
+  if (!pane) return null;
+  const argv = wordsOf(line);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (!known || !argv?.length) return;
+    const why = await desk.relaunch(pane, argv);
+    setFailure(why);
+    if (!why) dismiss();
+  };
+  return (
+    <Modal title={`Relaunch ${paneLabel(pane.info.value)}`}>
+      <form onSubmit={(event) => void submit(event)}>
+        <p>
+          This starts a new program in the place of the record, whose text goes. It continues
+          nothing. What ran before was not kept, so say what to run:
+        </p>
+        <input
+          class="address"
+          value={line}
+          aria-label="Command line"
+          spellcheck={false}
+          autocomplete="off"
+          autocapitalize="off"
+          onInput={(event) => setLine(event.currentTarget.value)}
+        />
+        <p class="argv" role="status">
+          {argv === null && 'A quotation mark is open.'}
+          {argv?.length === 0 && 'No command.'}
+          {argv?.map((word, place) => (
+            <code key={place}>{word}</code>
+          ))}
+        </p>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={known}
+            onChange={(event) => setKnown(event.currentTarget.checked)}
+          />
+          <span>
+            I know that earlier programs of this terminal may still run, and that this may do their
+            work a second time.
+          </span>
+        </label>
+        {failure && (
+          <p class="fault" role="alert">
+            {failure}
+          </p>
+        )}
+        <div class="actions">
+          <button type="button" onClick={dismiss}>
+            Cancel
+          </button>
+          <button type="submit" class="main" disabled={!known || !argv?.length}>
+            Start
           </button>
         </div>
       </form>

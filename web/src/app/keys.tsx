@@ -27,7 +27,7 @@ const plain = (face: string, label: string, sequence: string): Key => ({
   press: (pane) => pane.press(sequence),
 });
 
-const before: Key[] = [plain('esc', 'Escape', '\x1b'), plain('tab', 'Tab', '\t')];
+const before: Key[] = [plain('esc', 'esc, Escape', '\x1b'), plain('tab', 'Tab', '\t')];
 
 const after: Key[] = [
   arrow('←', 'Left', 'D'),
@@ -46,7 +46,7 @@ export function KeyRow({ desk }: { desk: Desk }) {
   const pane = desk.active.value;
   if (!pane) return null;
   return (
-    <div class="keys" role="toolbar" aria-label="Terminal keys">
+    <section class="keys" aria-label="Terminal keys">
       {before.map((key) => (
         <KeyButton key={key.label} of={key} pane={pane} />
       ))}
@@ -54,7 +54,7 @@ export function KeyRow({ desk }: { desk: Desk }) {
         type="button"
         class={stickyCtrl.value ? 'on' : ''}
         aria-pressed={stickyCtrl.value}
-        aria-label="Control, for the next key"
+        aria-label="ctrl, for the next key"
         onPointerDown={(event) => event.preventDefault()}
         onClick={() => {
           stickyCtrl.value = !stickyCtrl.value;
@@ -65,7 +65,7 @@ export function KeyRow({ desk }: { desk: Desk }) {
       {after.map((key) => (
         <KeyButton key={key.label} of={key} pane={pane} />
       ))}
-    </div>
+    </section>
   );
 }
 

@@ -32,6 +32,7 @@ export function Menu({ desk }: { desk: Desk }) {
     event.preventDefault();
   };
   const pane = desk.active.value;
+  const several = (desk.tab.value?.panes.length ?? 0) > 1;
   const choose = (work: () => void) => () => {
     setOpen(false);
     pane?.screen.term.focus();
@@ -64,6 +65,19 @@ export function Menu({ desk }: { desk: Desk }) {
           <Item off={!pane} run={choose(() => pane && showText(pane))}>
             Select text
           </Item>
+          {desk.arranges.value && (
+            <>
+              <Item off={!pane} run={choose(() => void desk.split('cols'))} keys="Ctrl+Shift+E">
+                Split right
+              </Item>
+              <Item off={!pane} run={choose(() => void desk.split('rows'))} keys="Ctrl+Shift+O">
+                Split below
+              </Item>
+              <Item off={!several} run={choose(() => void desk.zoom())} keys="Ctrl+Shift+Z">
+                {desk.tab.value?.window?.zoomed ? 'Show the others again' : 'Zoom'}
+              </Item>
+            </>
+          )}
           <Item off={!pane} run={choose(() => pane && openRename(pane))} keys="Ctrl+Shift+L">
             Rename terminal
           </Item>
@@ -131,6 +145,13 @@ export function Menu({ desk }: { desk: Desk }) {
             <kbd>{screenReader.value ? 'on' : 'off'}</kbd>
           </button>
           <hr />
+          <Item
+            run={choose(() => {
+              dialog.value = { kind: 'records' };
+            })}
+          >
+            Checkpoints
+          </Item>
           <Item run={choose(() => void desk.pairAnother())}>Pair another browser</Item>
           <Item
             run={choose(() => {

@@ -53,6 +53,8 @@ export class Pane {
   readonly failure = signal('');
   readonly history = new History(() => this.#feed.heal());
   readonly screen: LiveScreen;
+  /** Holds the screen, and above it what is said of the pane where there are several. */
+  readonly cell = document.createElement('div');
   readonly reveal: Reveal;
 
   #feed: Feed;
@@ -68,6 +70,10 @@ export class Pane {
   constructor(info: PaneInfo, screen: LiveScreen) {
     this.info = signal(info);
     this.screen = screen;
+    const head = document.createElement('div');
+    head.className = 'head';
+    this.cell.className = 'cell';
+    this.cell.append(head, screen.element);
     this.reveal = new Reveal(this);
     for (const gesture of ['pointerdown', 'focusin']) {
       screen.element.addEventListener(gesture, () => this.#takeWhatIsFree());
@@ -106,6 +112,9 @@ export class Pane {
     });
   }
 
+  /** Called when the pane is gone from the page. */
+  onDispose: () => void = () => {};
+
   /** Attached, or on the way to be, on a session. */
   get attached(): boolean {
     return this.#session !== null;
@@ -121,7 +130,7 @@ export class Pane {
       const pipe = await session.openPty(this.id);
       if (generation !== this.#generation) return pipe.close();
       this.#take(pipe);
-      await session.ctl.request('pane.attach', { pane: this.id, ...size, history: true });
+      await session.ctl.request('view.attach', { pane: this.id, ...size, history: true });
       this.failure.value = '';
       this.pushTheme();
     } catch (error) {
@@ -141,6 +150,8 @@ export class Pane {
     this.away();
     this.reveal.close();
     this.screen.dispose();
+    this.cell.remove();
+    this.onDispose();
   }
 
   /** An event that names this pane. */
@@ -224,14 +235,14 @@ export class Pane {
     return this.screen.fitSize() ?? this.#knownSize();
   }
 
-  async ask(verb: 'control.request' | 'control.take' | 'control.release'): Promise<void> {
+  async ask(verb: 'view.request' | 'view.take' | 'view.release'): Promise<void> {
     await this.#call(() => this.#session?.ctl.request(verb, { pane: this.id }));
   }
 
   async answerRequest(grant: boolean): Promise<void> {
     const viewer = this.control.value.request?.viewer;
     if (viewer === undefined) return;
-    const verb = grant ? 'control.grant' : 'control.deny';
+    const verb = grant ? 'view.grant' : 'view.deny';
     await this.#call(() => this.#session?.ctl.request(verb, { pane: this.id, viewer }));
   }
 
@@ -245,7 +256,7 @@ export class Pane {
       palette: [...c.palette],
     };
     // Only the controller's colours count; as a watcher this is refused, rightly.
-    this.#session?.ctl.request('theme', { pane: this.id, ...theme }).catch(() => {});
+    this.#session?.ctl.request('view.theme', { pane: this.id, ...theme }).catch(() => {});
   }
 
   historyText(): string {
@@ -253,7 +264,8 @@ export class Pane {
   }
 
   #refusal(): string {
-    const { state } = this.info.value;
+    const { state, archive } = this.info.value;
+    if (archive) return 'This is a record. Nothing runs in it that could take keys.';
     if (state !== 'running') return 'This terminal has ended.';
     if (this.phase.value !== 'live' || !this.#pipe) return 'Not connected. Keys are not sent.';
     const { you, controller, name } = this.control.value;
@@ -295,7 +307,7 @@ export class Pane {
       this.control.value.controller !== ''
     )
       return;
-    this.#session?.ctl.request('control.request', { pane: this.id }).catch(() => {});
+    this.#session?.ctl.request('view.request', { pane: this.id }).catch(() => {});
   }
 
   #wantSize(size: Size): void {
@@ -304,7 +316,7 @@ export class Pane {
     if (size.cols === known.cols && size.rows === known.rows) return;
     this.#resizeTimer = setTimeout(() => {
       this.#asked = size;
-      this.#session?.ctl.request('pane.resize', { pane: this.id, ...size }).catch(() => {
+      this.#session?.ctl.request('view.resize', { pane: this.id, ...size }).catch(() => {
         this.#asked = null;
       });
     }, resizeRestMs);
@@ -341,7 +353,7 @@ export class Pane {
   #attachFailed(session: Session, size: Size, error: unknown): void {
     this.failure.value = error instanceof Error ? error.message : 'could not be attached';
     if (error instanceof CtlFailure && error.code === 'closed') return;
-    if (this.info.value.state !== 'running') return;
+    if (this.info.value.state !== 'running' && !this.info.value.archive) return;
     this.#retryTimer = setTimeout(() => void this.attach(session, size), retryMs);
   }
 
@@ -359,7 +371,7 @@ export class Pane {
   #requestSnapshot(full: boolean): void {
     const generation = this.#generation;
     if (!full) this.#watchStale();
-    this.#session?.ctl.request('pane.snapshot', { pane: this.id, full }).catch(() => {
+    this.#session?.ctl.request('view.snapshot', { pane: this.id, full }).catch(() => {
       if (generation !== this.#generation) return;
       this.#feed.requestFailed();
       clearTimeout(this.#retryTimer);

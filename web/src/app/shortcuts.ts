@@ -11,6 +11,9 @@ type Action = (desk: Desk) => void;
 const withCtrlShift: Record<string, Action> = {
   Enter: (desk) => void desk.create(),
   KeyX: (desk) => desk.active.value && desk.requestClose(desk.active.value),
+  KeyE: (desk) => void desk.split('cols'),
+  KeyO: (desk) => void desk.split('rows'),
+  KeyZ: (desk) => void desk.zoom(),
   KeyJ: (desk) => desk.step(1),
   KeyK: (desk) => desk.step(-1),
   KeyC: (desk) => void copy(desk),
@@ -27,8 +30,10 @@ const withCtrlShift: Record<string, Action> = {
 export const shortcutHelp: readonly (readonly [string, string])[] = [
   ['Ctrl+Shift+Enter', 'New terminal'],
   ['Ctrl+Shift+X', 'Close terminal'],
+  ['Ctrl+Shift+E / O', 'Split right / below'],
+  ['Ctrl+Shift+Z', 'Zoom: one terminal of a window alone, or all again'],
   ['Ctrl+Shift+J / K', 'Next / previous terminal'],
-  ['Ctrl+Shift+1 … 9', 'Terminal 1 … 9'],
+  ['Ctrl+Shift+1 … 9', 'Tab 1 … 9'],
   ['Ctrl+Shift+L', 'Rename; F2 on a tab, or a double click'],
   ['Ctrl+Shift+C, Cmd+C', 'Copy the selection'],
   ['Ctrl+Shift+V, Cmd+V', 'Paste'],
@@ -86,8 +91,8 @@ function handle(desk: Desk, event: KeyboardEvent): boolean {
 function ctrlShift(desk: Desk, code: string): boolean {
   const digit = /^Digit([1-9])$/.exec(code)?.[1];
   if (digit) {
-    const pane = desk.panes.value[Number(digit) - 1];
-    if (pane) void desk.show(pane);
+    const tab = desk.tabs.value[Number(digit) - 1];
+    if (tab) desk.showTab(tab);
     return true;
   }
   if (!Object.hasOwn(withCtrlShift, code)) return false;

@@ -10,7 +10,10 @@ export type Dialog =
   | { kind: 'paste'; text: string; send: () => void }
   | { kind: 'pair'; url: string }
   | { kind: 'text'; text: string }
-  | { kind: 'rename'; pane: string };
+  | { kind: 'rename'; pane: string }
+  | { kind: 'closeWindow'; window: string; panes: number }
+  | { kind: 'records' }
+  | { kind: 'relaunch'; pane: string };
 
 export interface Notice {
   id: number;

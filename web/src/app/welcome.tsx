@@ -2,11 +2,12 @@
 
 // What is shown when there is no terminal to show.
 
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Bytes } from '../wire/b64';
 import type { LinkFailure } from '../link/errors';
 import { readCode } from './code';
 import type { Desk } from './desk';
+import { Checkpoints } from './records';
 
 const why: Record<
   'unpaired' | 'unknown_device' | 'pair_invalid' | 'identity_changed',
@@ -97,6 +98,8 @@ function CodeForm({ onCode }: { onCode(code: Bytes): void }) {
 }
 
 function NoTerminals({ desk }: { desk: Desk }) {
+  const found = (desk.recovery.checkpoints.value?.length ?? 0) > 0;
+  useEffect(() => void desk.recovery.load(), [desk]);
   return (
     <Card title="No terminals" text="A terminal you open here goes on when you close the page.">
       <button
@@ -107,6 +110,16 @@ function NoTerminals({ desk }: { desk: Desk }) {
       >
         New terminal
       </button>
+      {(found || desk.recovery.failure.value) && (
+        <>
+          <h2>What was here before</h2>
+          <p>
+            A restore brings back names, places and the kept text, as records to read. It starts
+            nothing.
+          </p>
+          <Checkpoints desk={desk} />
+        </>
+      )}
     </Card>
   );
 }

@@ -7,6 +7,11 @@
 import type { WebglAddon } from '@xterm/addon-webgl';
 import type { Terminal } from '@xterm/xterm';
 
+/** Below what a browser allows, for other pages of ours count too. Screens beyond it use the DOM. */
+const contextsMax = 12;
+
+let held = 0;
+
 export class WebglLease {
   #addon: WebglAddon | null = null;
   #refused = false;
@@ -17,14 +22,15 @@ export class WebglLease {
   /** Resolves when the renderer is final: WebGL, or the DOM where WebGL cannot be had. */
   async take(): Promise<void> {
     this.#wanted = true;
-    if (this.#addon || this.#refused) return;
+    if (this.#addon || this.#refused || held >= contextsMax) return;
     try {
       const { WebglAddon } = await import('@xterm/addon-webgl');
-      if (!this.#wanted || this.#addon) return;
+      if (!this.#wanted || this.#addon || held >= contextsMax) return;
       const addon = new WebglAddon();
       addon.onContextLoss(() => this.#lost());
       this.term.loadAddon(addon);
       this.#addon = addon;
+      held++;
     } catch {
       this.#refused = true;
     }
@@ -35,6 +41,7 @@ export class WebglLease {
     const addon = this.#addon;
     if (!addon) return;
     this.#addon = null;
+    held--;
     const contexts = contextsOf(this.term);
     addon.dispose();
     for (const gl of contexts) gl.getExtension('WEBGL_lose_context')?.loseContext();
@@ -43,8 +50,10 @@ export class WebglLease {
   /** The browser took the context away: the DOM renderer goes on, until the next take. */
   #lost(): void {
     const addon = this.#addon;
+    if (!addon) return;
     this.#addon = null;
-    addon?.dispose();
+    held--;
+    addon.dispose();
   }
 }
 

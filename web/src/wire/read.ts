@@ -2,13 +2,14 @@
 
 // The check of what arrives on spawn.ctl: one table of fields per event.
 
-import type { CtlError, CtlEvent } from './ctl';
+import type { AnswerPiece, CtlError, CtlEvent } from './ctl';
 
 /** One message of the host: an event, an answer, or something a later host sends. */
 export type FromCtl =
   | { kind: 'event'; event: CtlEvent }
   | { kind: 'ok'; id: number; ok: unknown }
   | { kind: 'error'; id: number; error: CtlError }
+  | { kind: 'piece'; piece: AnswerPiece }
   | { kind: 'unknown' };
 
 type Check = (value: unknown) => boolean;
@@ -39,16 +40,24 @@ const pane: Check = shaped({
   foreground: optional(text),
   window: optional(text),
   index: optional(count),
-  place: optional(count),
-  session: optional(text),
-  session_name: optional(text),
-  session_index: optional(count),
+  archive: optional(
+    orNull(
+      shaped({
+        checkpoint: text,
+        previous_pane: text,
+        process_state: text,
+        text_state: text,
+        cut_rows: count,
+      }),
+    ),
+  ),
 });
 
 const events: Record<CtlEvent['event'], Check> = {
   pane: shaped({ pane }),
   pane_removed: shaped({ pane: text }),
   panes_ready: () => true,
+  arranged: () => true,
   snapshot: shaped({
     pane: text,
     seq: count,
@@ -94,9 +103,21 @@ export function readCtl(message: string): FromCtl {
   if (typeof value.event === 'string') return readEvent(value, value.event);
   if (!count(value.id)) throw new Error('ctl message without id');
   const id = value.id as number;
+  if (value.data !== undefined) return readPiece(value);
   if (value.error === undefined) return { kind: 'ok', id, ok: value.ok };
-  if (!shaped({ code: text, message: text })(value.error)) throw new Error('ctl error shape');
+  if (!error(value.error)) throw new Error('ctl error shape');
   return { kind: 'error', id, error: value.error as CtlError };
+}
+
+const error = shaped({
+  code: text,
+  message: text,
+  data: optional((v) => isRecord(v) && Object.values(v).every(text)),
+});
+
+function readPiece(value: Record<string, unknown>): FromCtl {
+  if (!shaped({ seq: count, last: flag, data: text })(value)) throw new Error('ctl piece shape');
+  return { kind: 'piece', piece: value as unknown as AnswerPiece };
 }
 
 function readEvent(value: Record<string, unknown>, name: string): FromCtl {

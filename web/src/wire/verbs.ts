@@ -14,6 +14,27 @@ export interface Archived {
   cut_rows: number;
 }
 
+export interface CheckpointParams {
+  /** id of the checkpoint */
+  checkpoint: string;
+}
+
+export interface CheckpointResult {
+  /** id of the checkpoint */
+  checkpoint: string;
+  /** grows with each checkpoint of the store */
+  generation: number;
+}
+
+export interface CheckpointStatus {
+  /** id of the checkpoint */
+  checkpoint: string;
+  /** whether it can be restored */
+  status: 'valid' | 'corrupt' | 'incompatible' | 'expired' | 'unsafe' | 'future';
+  /** left out when it could not be read safely */
+  generation?: number;
+}
+
 export interface ConfigCheckResult {
   /** path of the settings file */
   file: string;
@@ -410,6 +431,30 @@ export interface PanePlaceParams {
   float?: Float;
 }
 
+export interface PaneRelaunchParams {
+  /** id of the archive */
+  pane: string;
+  /** the command and its arguments: a new execution, not a continuation */
+  argv: string[];
+  /** true acknowledges that earlier processes may still run, and that this may do their work twice */
+  ack_orphans: boolean;
+  /** what the new pane is given beside its own */
+  grants?: Scope[];
+}
+
+export interface PaneRelaunchResult {
+  /** id of the new pane */
+  pane: string;
+  /** id of its window */
+  window: string;
+  /** id of its session */
+  session: string;
+  /** principal of what runs in it */
+  principal: string;
+  /** process id */
+  pid: number;
+}
+
 export interface PaneRenameParams {
   /** id of the pane */
   pane: string;
@@ -611,6 +656,48 @@ export interface Problem {
   message: string;
 }
 
+export interface RecoveryInspectResult {
+  /** id of the checkpoint */
+  checkpoint: string;
+  /** its generation */
+  generation: number;
+  /** clean: every process had ended and was reaped */
+  shutdown: 'open' | 'clean';
+  /** how many sessions it has */
+  sessions: number;
+  /** how many windows */
+  windows: number;
+  /** how many panes */
+  panes: number;
+  /** panes whose text is in it */
+  text_panes: number;
+  /** panes whose text may not be read any more */
+  expired_text_panes: number;
+}
+
+export interface RecoveryListResult {
+  /** by growing generation, then those without one by id */
+  checkpoints: CheckpointStatus[];
+}
+
+export interface RecoveryRestoreResult {
+  /** id of the checkpoint */
+  checkpoint: string;
+  /** what became of the sessions' ids */
+  sessions: Renumbered[];
+  /** what became of the windows' ids */
+  windows: Renumbered[];
+  /** what became of the panes' ids */
+  panes: Renumbered[];
+}
+
+export interface Renumbered {
+  /** id as it was saved */
+  previous: string;
+  /** id as it is now */
+  current: string;
+}
+
 export interface Resume {
   /** stream as the earlier result named it */
   stream: string;
@@ -703,6 +790,55 @@ export interface Setting {
   default: unknown;
   /** a reload puts it in force; otherwise the next start does */
   live: boolean;
+}
+
+export interface Share {
+  /** id of the link */
+  share: string;
+  /** what is shared */
+  resource: string;
+  /** what who has the link may do */
+  right: 'read' | 'write';
+  /** what the link is for: escape it where you show it */
+  label: string;
+  /** principal that made it */
+  by: string;
+  /** when it was made, in Unix milliseconds */
+  issued_at: number;
+  /** until when it is good, in Unix milliseconds */
+  expires_at: number;
+  /** how many are attached by it */
+  viewers: number;
+}
+
+export interface ShareCreateParams {
+  /** pane or session to share, such as pane:p0 */
+  resource: string;
+  /** what who has the link may do; left out: read */
+  right?: 'read' | 'write';
+  /** what the link is for */
+  label?: string;
+  /** how long it is good; left out: 3600 */
+  seconds?: number;
+}
+
+export interface ShareCreateResult {
+  /** id of the link */
+  share: string;
+  /** the link; whoever has it is in */
+  url: string;
+  /** until when it is good, in Unix milliseconds */
+  expires_at: number;
+}
+
+export interface ShareListResult {
+  /** links that are good, the oldest first */
+  shares: Share[];
+}
+
+export interface ShareRevokeParams {
+  /** id of the link */
+  share: string;
 }
 
 export interface Tag {
@@ -1035,9 +1171,30 @@ export interface VerbCalls {
   'server.info': { params: Record<string, never>; result: ServerInfoResult };
   /** end spawnd */
   'server.shutdown': { params: ServerShutdownParams; result: Record<string, never> };
+  /** make a link that lets whoever has it see a pane or a session */
+  'share.create': { params: ShareCreateParams; result: ShareCreateResult };
+  /** list the links that are good */
+  'share.list': { params: Record<string, never>; result: ShareListResult };
+  /** end a link, and the viewers that came by it */
+  'share.revoke': { params: ShareRevokeParams; result: Record<string, never> };
+  /** save what there is now */
+  'recovery.checkpoint': { params: Record<string, never>; result: CheckpointResult };
+  /** list the checkpoints */
+  'recovery.list': { params: Record<string, never>; result: RecoveryListResult };
+  /** tell what is in a checkpoint, and nothing of any text */
+  'recovery.inspect': { params: CheckpointParams; result: RecoveryInspectResult };
+  /** make archives of a checkpoint, when there is nothing yet; nothing is started */
+  'recovery.restore': { params: CheckpointParams; result: RecoveryRestoreResult };
+  /** delete one checkpoint */
+  'recovery.forget': { params: CheckpointParams; result: Record<string, never> };
+  /** replace an archive by a new terminal */
+  'pane.relaunch': { params: PaneRelaunchParams; result: PaneRelaunchResult };
 }
 
 export type VerbName = keyof VerbCalls;
+
+/** Verbs after whose answer frames or lines follow: for the control socket alone. */
+export type StreamName = 'pane.stream' | 'events.subscribe';
 
 /** Asks for one verb, over whatever carries lines to spawnd. */
 export type Call = <V extends VerbName>(

@@ -51,6 +51,7 @@ func (w *writer) line(format string, a ...any) { fmt.Fprintf(&w.out, format+"\n"
 // types declares every struct that a request or event is made of, sorted by name.
 func (w *writer) types() {
 	w.collect(reflect.TypeFor[page.CtlError]())
+	w.collect(reflect.TypeFor[page.AnswerPiece]())
 	for _, v := range page.Verbs() {
 		w.collect(v.Params)
 		w.collect(v.Result)
@@ -137,6 +138,8 @@ func typeScript(t reflect.Type) string {
 		return typeScript(t.Elem()) + " | null"
 	case reflect.Slice:
 		return typeScript(t.Elem()) + "[]"
+	case reflect.Map:
+		return "Record<string, " + typeScript(t.Elem()) + ">"
 	case reflect.Struct:
 		if t.NumField() == 0 {
 			return "Record<string, never>"
@@ -153,7 +156,7 @@ func typeScript(t reflect.Type) string {
 
 func (w *writer) calls() {
 	w.line("")
-	w.line("/** Every request: its parameters and its result. */")
+	w.line("/** Every request of the page's own: its parameters and its result. */")
 	w.line("export interface CtlCalls {")
 	for _, v := range page.Verbs() {
 		name := v.Name

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What is left when no live terminal is: checkpoints to restore, and archives,
+// which are shown as records and never as terminals.
+
+import { useEffect, useState } from 'preact/hooks';
+import type { Desk } from './desk';
+import { Icon } from './icons';
+import type { Pane } from './pane';
+import { type Checkpoint, insideText, recordText, shutdownText, statusText } from './recovery';
+import { dialog } from './ui';
+
+/** The list of checkpoints. It is asked for anew whenever it is shown. */
+export function Checkpoints({ desk }: { desk: Desk }) {
+  const { recovery } = desk;
+  const connected = desk.connected.value;
+  useEffect(() => {
+    if (connected) void recovery.load();
+  }, [recovery, connected]);
+  const all = recovery.checkpoints.value;
+  const failure = recovery.failure.value;
+  const full = desk.panes.value.length > 0;
+  return (
+    <div class="checkpoints">
+      {failure && (
+        <p class="fault" role="alert">
+          {failure}
+        </p>
+      )}
+      {all && all.length > 0 && full && (
+        <p class="faint">They can be restored while there is no terminal.</p>
+      )}
+      {all?.length === 0 && <p class="faint">There are no checkpoints.</p>}
+      {all === null && !failure && <p class="faint">This spawnd keeps no checkpoints.</p>}
+      {all && all.length > 0 && (
+        <ul>
+          {all.map((at, place) => (
+            <Entry key={at.id} at={at} newest={place === 0} desk={desk} off={full || !connected} />
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+function Entry(props: { at: Checkpoint; newest: boolean; desk: Desk; off: boolean }) {
+  const { at, newest, desk, off } = props;
+  const [sure, setSure] = useState(false);
+  const busy = desk.recovery.busy.value;
+  const name = at.generation > 0 ? `Checkpoint ${at.generation}` : 'A checkpoint';
+  const restore = async () => {
+    if (await desk.recovery.restore(at.id)) dialog.value = null;
+  };
+  return (
+    <li class={`checkpoint ${at.status}`}>
+      <div class="what">
+        <b>{name}</b>
+        {newest && at.generation > 0 && <span class="faint"> the newest</span>}
+        <div class="status-text">{statusText(at.status)}</div>
+        {at.inside && <div>{insideText(at.inside)}</div>}
+        {at.inside && <div class="faint">{shutdownText(at.inside)}</div>}
+      </div>
+      <div class="actions">
+        {sure ? (
+          <>
+            <button type="button" onClick={() => setSure(false)}>
+              Keep
+            </button>
+            <button
+              type="button"
+              class="danger"
+              disabled={busy}
+              onClick={() => void desk.recovery.forget(at.id)}
+            >
+              Delete {name.toLowerCase()}
+            </button>
+          </>
+        ) : (
+          <>
+            <button type="button" aria-label={`Delete ${name}…`} onClick={() => setSure(true)}>
+              Delete…
+            </button>
+            {at.status === 'valid' && (
+              <button
+                type="button"
+                class="main"
+                disabled={off || busy}
+                aria-label={`Restore ${name}`}
+                onClick={() => void restore()}
+              >
+                Restore
+              </button>
+            )}
+          </>
+        )}
+      </div>
+    </li>
+  );
+}
+
+/** Stands above an archive's cells, so that no text in them can pass for it. */
+export function RecordBar({ pane, desk }: { pane: Pane; desk: Desk }) {
+  const info = pane.info.value;
+  if (!info.archive) return null;
+  return (
+    <div class="strip record" role="status">
+      <Icon name="record" />
+      <span class="grow">{recordText(info)}</span>
+      <button
+        type="button"
+        class="main"
+        disabled={!desk.connected.value}
+        onClick={() => {
+          dialog.value = { kind: 'relaunch', pane: pane.id };
+        }}
+      >
+        Relaunch…
+      </button>
+      <button type="button" onClick={() => void desk.close(pane)}>
+        Close
+      </button>
+    </div>
+  );
+}

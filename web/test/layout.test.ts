@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { FakeWindows } from '../fake/windows';
+import { layoutOf, panesOf, tabsOf } from '../src/app/layout';
+import type { Node, Window } from '../src/wire/verbs';
+
+function windowOf(nodes: Node[], more: Partial<Window> = {}): Window {
+  const none = { name: '', floats: [], active: '', zoomed: '', revision: 1 };
+  return { window: 'w0', session: 's0', nodes, ...none, ...more };
+}
+
+const leaf = (pane: string): Node => ({ kind: 'pane', pane });
+
+describe('layoutOf', () => {
+  test('divides by ratio and axis, and knows a pane next to each line', () => {
+    const window = windowOf([
+      { kind: 'split', axis: 'cols', first: 1, second: 2, ratio: 2500 },
+      leaf('p0'),
+      { kind: 'split', axis: 'rows', first: 3, second: 4 },
+      leaf('p1'),
+      leaf('p2'),
+    ]);
+    const { tiles, separators } = layoutOf(window);
+    expect(tiles.get('p0')).toEqual({ x: 0, y: 0, w: 0.25, h: 1 });
+    expect(tiles.get('p1')).toEqual({ x: 0.25, y: 0, w: 0.75, h: 0.5 });
+    expect(tiles.get('p2')).toEqual({ x: 0.25, y: 0.5, w: 0.75, h: 0.5 });
+    expect(separators.map(({ axis, pane, ratio }) => [axis, pane, ratio])).toEqual([
+      ['cols', 'p0', 2500],
+      ['rows', 'p1', 5000],
+    ]);
+    const held = layoutOf(window, { node: 0, ratio: 5000 });
+    expect(held.tiles.get('p0')?.w).toBe(0.5);
+  });
+
+  test('a line with nothing but splits of its axis on both sides cannot be moved', () => {
+    const inner = (first: number): Node => ({
+      kind: 'split',
+      axis: 'cols',
+      first,
+      second: first + 1,
+    });
+    const window = windowOf([
+      { kind: 'split', axis: 'cols', first: 1, second: 2 },
+      inner(3),
+      inner(5),
+      ...['p0', 'p1', 'p2', 'p3'].map(leaf),
+    ]);
+    expect(layoutOf(window).separators.map((s) => s.pane)).toEqual(['', 'p0', 'p2']);
+  });
+
+  test('the tiles of any tree cover its area once', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat(), fc.boolean()), { maxLength: 20 }), (splits) => {
+        const fake = new FakeWindows();
+        fake.add('w0', 'p0');
+        splits.forEach(([at, cols], place) => {
+          fake.split(`p${at % (place + 1)}`, cols ? 'cols' : 'rows', `p${place + 1}`);
+        });
+        const { tiles, separators } = layoutOf(fake.windows[0] as Window);
+        const area = [...tiles.values()].reduce((sum, { w, h }) => sum + w * h, 0);
+        expect(tiles.size).toBe(splits.length + 1);
+        expect(separators).toHaveLength(splits.length);
+        expect(area).toBeCloseTo(1, 9);
+      }),
+    );
+  });
+
+  test('what is no tree is drawn as far as it is one', () => {
+    const loop = windowOf([{ kind: 'split', axis: 'cols', first: 0, second: 1 }, leaf('p0')]);
+    expect([...layoutOf(loop).tiles.keys()]).toEqual(['p0']);
+    expect(layoutOf(windowOf([])).tiles.size).toBe(0);
+    expect(layoutOf(windowOf([{ kind: 'split', first: 9, second: -1 }])).tiles.size).toBe(0);
+  });
+});
+
+describe('tabsOf', () => {
+  const sessions = [
+    { session: 's0', name: 'work', windows: ['w0'] },
+    { session: 's1', name: 'play', windows: ['w1'] },
+  ];
+  test('a tab is a window; what is not known yet stands alone or joins its window', () => {
+    const windows = [
+      windowOf([leaf('p0')], { floats: ['p3'] }),
+      windowOf([leaf('p9')], { window: 'w1', session: 's1' }),
+    ];
+    const panes = [
+      { id: 'p0', window: 'w0' },
+      { id: 'p1', window: 'w0' },
+      { id: 'p3', window: 'w0' },
+      { id: 'p4', window: 'w7' },
+    ];
+    const tabs = tabsOf(windows, sessions, panes);
+    expect(tabs.map(({ key, session, panes: ids }) => [key, session, ids])).toEqual([
+      ['w0', 'work', ['p0', 'p3', 'p1']],
+      ['p4', '', ['p4']],
+    ]);
+    expect(panesOf(windows[0] as Window)).toEqual(['p0', 'p3']);
+    expect(tabsOf([], [], panes).map(({ key }) => key)).toEqual(['p0', 'p1', 'p3', 'p4']);
+  });
+});

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, test } from 'vitest';
+import { insideText, Recovery, reason, recordText, statusText } from '../src/app/recovery';
+import { wordsOf } from '../src/app/words';
+import { Ctl, CtlFailure } from '../src/link/ctl';
+import type { PaneInfo } from '../src/wire/ctl';
+import { FakeRecords } from '../fake/records';
+
+/** A host of checkpoints; what it refuses, it refuses with the code. */
+class Host {
+  records = new FakeRecords();
+  refuse = new Map<string, string>();
+  asked: string[] = [];
+  readonly ctl: Ctl = new Ctl(
+    (text) => queueMicrotask(() => this.#answer(JSON.parse(text))),
+    () => {},
+  );
+
+  #answer({ id, verb, params }: { id: number; verb: string; params: { checkpoint: string } }) {
+    this.asked.push(verb);
+    const code = this.refuse.get(verb);
+    const { records } = this;
+    let ok: unknown = {};
+    if (verb === 'recovery.list') ok = { checkpoints: records.list };
+    if (verb === 'recovery.inspect') ok = records.inspect(params.checkpoint);
+    if (verb === 'recovery.forget' && !code) records.forget(params.checkpoint);
+    const error = { code, message: 'm', data: {} };
+    this.ctl.receive(JSON.stringify(code ? { id, error } : { id, ok }));
+  }
+}
+
+describe('Recovery', () => {
+  test('lists the newest first, and looks only into what can be read', async () => {
+    const host = new Host();
+    const recovery = new Recovery(() => host.ctl);
+    await recovery.load();
+    const found = recovery.checkpoints.value ?? [];
+    expect(found.map((at) => [at.generation, at.status])).toEqual([
+      [12, 'valid'],
+      [11, 'valid'],
+      [9, 'expired'],
+      [0, 'corrupt'],
+    ]);
+    expect(found.map((at) => at.inside !== null)).toEqual([true, true, false, false]);
+    expect(host.asked.filter((verb) => verb === 'recovery.inspect')).toHaveLength(2);
+  });
+
+  test('one that expires between list and look says so', async () => {
+    const host = new Host();
+    host.refuse.set('recovery.inspect', 'conflict.checkpoint_expired');
+    const recovery = new Recovery(() => host.ctl);
+    await recovery.load();
+    expect(recovery.checkpoints.value?.[0]).toMatchObject({ status: 'expired', inside: null });
+  });
+
+  test('a host that does not serve it has none, and that is no failure', async () => {
+    const host = new Host();
+    host.refuse.set('recovery.list', 'unsupported.verb');
+    const recovery = new Recovery(() => host.ctl);
+    await recovery.load();
+    expect(recovery.checkpoints.value).toBeNull();
+    expect(recovery.failure.value).toBe('');
+    host.refuse.set('recovery.list', 'unavailable.recovery_io');
+    await recovery.load();
+    expect(recovery.failure.value).toMatch(/cannot be read/);
+  });
+
+  test('what was not done is told in words, and the list is asked for again', async () => {
+    const host = new Host();
+    host.refuse.set('recovery.restore', 'conflict.not_empty');
+    const recovery = new Recovery(() => host.ctl);
+    expect(await recovery.restore('c1')).toBe(false);
+    expect(recovery.failure.value).toMatch(/There are terminals already/);
+    expect(recovery.checkpoints.value).toHaveLength(4);
+    const gone = recovery.checkpoints.value?.[3]?.id ?? '';
+    expect(await recovery.forget(gone)).toBe(true);
+    expect(recovery.failure.value).toBe('');
+    expect(recovery.checkpoints.value).toHaveLength(3);
+    const offline = new Recovery(() => null);
+    expect(await offline.restore('c1')).toBe(false);
+    expect(offline.failure.value).toBe('Not connected.');
+  });
+});
+
+describe('words of recovery', () => {
+  const inside = {
+    checkpoint: 'c',
+    generation: 1,
+    shutdown: 'open' as const,
+    sessions: 1,
+    windows: 2,
+    panes: 3,
+    text_panes: 3,
+    expired_text_panes: 0,
+  };
+  test.each([
+    [{}, '1 session, 2 windows, 3 terminals; the text of all of them'],
+    [
+      { expired_text_panes: 1 },
+      '1 session, 2 windows, 3 terminals; the text of 2 of them; 1 expired',
+    ],
+    [{ panes: 1, text_panes: 0 }, '1 session, 2 windows, 1 terminal; no text was kept'],
+  ])('%#', (change, text) => {
+    expect(insideText({ ...inside, ...change })).toBe(text);
+  });
+
+  const info: PaneInfo = {
+    id: 'p0',
+    name: '',
+    title: '',
+    state: 'lost',
+    cols: 80,
+    rows: 24,
+    exit_code: null,
+    signal: '',
+    foreground: '',
+    window: 'w0',
+    index: 0,
+    archive: {
+      checkpoint: 'c',
+      previous_pane: 'p4',
+      process_state: 'interrupted',
+      text_state: 'plain',
+      cut_rows: 0,
+    },
+  };
+  const archive = info.archive as NonNullable<PaneInfo['archive']>;
+  test('a record is told as one, never as a terminal or a success', () => {
+    expect(recordText(info)).toBe('Record of p4; it was interrupted, and may run still.');
+    expect(
+      recordText({
+        ...info,
+        exit_code: 3,
+        archive: { ...archive, process_state: 'exited', text_state: 'expired', cut_rows: 1 },
+      }),
+    ).toBe('Record of p4; it had exited with 3; its text has expired; 1 row cut at the edge.');
+    expect(recordText({ ...info, archive: { ...archive, process_state: 'exited' } })).toBe(
+      'Record of p4; it had ended, nobody knows how.',
+    );
+    expect(recordText({ ...info, archive: null })).toBe('');
+  });
+
+  test('every failure has words, and no code is taken for a property of all objects', () => {
+    expect(reason(new CtlFailure('toString', 'as the host says'))).toBe('as the host says');
+    expect(reason(new Error('x'))).toBe('That did not work.');
+    expect(statusText('valid')).toBe('Can be restored');
+  });
+});
+
+describe('a command line is split as a shell does', () => {
+  test.each([
+    ['', []],
+    ['  ls   -l ', ['ls', '-l']],
+    ["env 'A=b c' x", ['env', 'A=b c', 'x']],
+    ['a"b c"d', ['ab cd']],
+    ["''", ['']],
+    ['"" x', ['', 'x']],
+    ['a\\ b', ['a b']],
+    ['"a\\"b\\n"', ['a"b\\n']],
+    ["'a\\'", ['a\\']],
+    ['$HOME *', ['$HOME', '*']],
+    ["'open", null],
+    ['"open', null],
+    ['open\\', null],
+  ])('%j', (line, words) => {
+    expect(wordsOf(line)).toEqual(words);
+  });
+});
