@@ -16,8 +16,9 @@ import (
 //	shares, grants, devices     Sharing
 //	events                      Happenings
 //	config, doctor              Settings
-//	recovery, shutdown          Checkpoints
-var later = slices.Concat(sessionVerbs, windowVerbs, placeVerbs, textVerbs, steerVerbs, shareVerbs, eventVerbs, settingVerbs, recoveryVerbs)
+//	recovery                    Checkpoints
+//	shutdown                    Ending
+var later = slices.Concat(sessionVerbs, windowVerbs, placeVerbs, textVerbs, steerVerbs, shareVerbs, eventVerbs, settingVerbs, recoveryVerbs, endingVerbs)
 
 // via does a verb by one method of what the server is.
 func via[S any, P params, R any](do func(S, context.Context, P) (R, error)) func(context.Context, *ask, P) (R, error) {

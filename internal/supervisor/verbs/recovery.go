@@ -12,8 +12,6 @@ type Checkpoints interface {
 	RestoreCheckpoint(ctx context.Context, p CheckpointParams) (RecoveryRestoreResult, error)
 	ForgetCheckpoint(ctx context.Context, p CheckpointParams) (Empty, error)
 	RelaunchPane(ctx context.Context, p PaneRelaunchParams) (PaneRelaunchResult, error)
-	// Shutdown answers and then ends spawnd.
-	Shutdown(ctx context.Context, p ServerShutdownParams) (Empty, error)
 }
 
 // Names of the verbs of recovery.
@@ -24,7 +22,6 @@ const (
 	RecoveryRestore    = "recovery.restore"
 	RecoveryForget     = "recovery.forget"
 	PaneRelaunch       = "pane.relaunch"
-	ServerShutdown     = "server.shutdown"
 )
 
 type (
@@ -94,15 +91,10 @@ type (
 		Principal string `json:"principal" help:"principal of what runs in it"`
 		PID       int    `json:"pid" help:"process id"`
 	}
-
-	ServerShutdownParams struct {
-		Sessions string `json:"sessions,omitzero" enum:"keep,terminate" help:"what becomes of terminals: keep detaches, terminate ends them all; left out: as the settings say"`
-	}
 )
 
 func (CheckpointParams) on() Resource     { return ServerRoot }
 func (p PaneRelaunchParams) on() Resource { return onPane(p.Pane) }
-func (ServerShutdownParams) on() Resource { return ServerRoot }
 
 func (p PaneRelaunchParams) check() *Error {
 	if !p.AckOrphans {
@@ -137,11 +129,6 @@ var recoveryVerbs = []Verb{
 		Errors:  []Code{CodeAckOrphans, CodeNoPane, CodeNotArchive, CodeSpawn, denied(RightRead), denied(RightAdmin)},
 		Example: PaneRelaunchParams{Pane: "p0", Argv: []string{"/bin/sh"}, AckOrphans: true},
 		Do:      via(Checkpoints.RelaunchPane),
-	}.verb(),
-	row[ServerShutdownParams, Empty]{
-		Name: ServerShutdown, Summary: "end spawnd", Right: RightAdmin,
-		Errors: []Code{CodeRecoveryIO}, Example: ServerShutdownParams{"terminate"},
-		Do: via(Checkpoints.Shutdown),
 	}.verb(),
 }
 
