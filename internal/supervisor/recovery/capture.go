@@ -103,7 +103,7 @@ func text(s Snapshot, facts PaneFacts, p Policy) Text {
 		}
 		savedAt, expiresAt = a.SavedAt, a.ExpiresAt
 	}
-	if !p.keepsText() {
+	if !p.KeepsText() {
 		return Text{Availability: TextOmitted}
 	}
 	if !textAlive(Text{Availability: TextPlain, SavedAt: savedAt, ExpiresAt: expiresAt}, s.CapturedAt(), p) {
