@@ -12,7 +12,6 @@ import (
 
 	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/sessiond/wire"
-	"spawn/internal/supervisor/config"
 	"spawn/internal/supervisor/fanout"
 	"spawn/internal/supervisor/fleet"
 	"spawn/internal/supervisor/loginenv"
@@ -55,14 +54,14 @@ type Row struct {
 
 // panes is every terminal that spawnd knows, and the tree that arranges them.
 type panes struct {
-	fleet    *fleet.Fleet
-	store    *topology.Store
-	account  loginenv.Account
-	environ  []string // spawnd's own, from which a shell's is made
-	version  string
-	settings func() config.Config // what is in force
-	board    *page.Board          // what pages see of all this
-	log      *slog.Logger
+	fleet   *fleet.Fleet
+	store   *topology.Store
+	account loginenv.Account
+	environ []string // spawnd's own, from which a shell's is made
+	version string
+	inForce inForce
+	board   *page.Board // what pages see of all this
+	log     *slog.Logger
 
 	ctx     context.Context // of every pane's run; ends with close
 	cancel  context.CancelFunc
@@ -132,23 +131,23 @@ func (ps *panes) spec(n NewPane, id string) fleet.Spec {
 		Argv: n.Argv, Cwd: n.Cwd, Cols: n.Cols, Rows: n.Rows,
 		Env: loginenv.Environ(ps.environ, ps.account, loginenv.Place{Pane: id, Version: ps.version}),
 	}
-	now := ps.settings()
 	if len(s.Argv) == 0 {
-		s.Argv = now.Shell.Command
+		s.Argv = ps.inForce.shellCommand()
 	}
 	if len(s.Argv) == 0 {
 		s.Argv = ps.account.Argv()
 	}
 	s.Cwd = cmp.Or(s.Cwd, ps.account.Home)
-	s.Cols, s.Rows = cmp.Or(s.Cols, uint16(now.Terminal.Cols)), cmp.Or(s.Rows, uint16(now.Terminal.Rows))
-	s.Limits = terminalLimits(now.Terminal)
+	cols, rows := ps.inForce.terminalSize()
+	s.Cols, s.Rows = cmp.Or(s.Cols, cols), cmp.Or(s.Rows, rows)
+	s.Limits = ps.inForce.terminalLimits()
 	return s
 }
 
 // drive gives the pane its run. The caller has made the pane's place in the tree.
 func (ps *panes) drive(id string, worker endpoint.SessionID, h *fleet.Handle) {
 	p := &pane{
-		id: id, worker: worker, fleet: ps.fleet, log: ps.log, viewersMax: func() int { return int(ps.settings().Viewers.Max) },
+		id: id, worker: worker, fleet: ps.fleet, log: ps.log, viewersMax: ps.inForce.viewersMax,
 		changed: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	hello := h.Hello()

@@ -4,10 +4,13 @@ package supervisor
 
 import (
 	"context"
+	"net/netip"
 	"time"
 
+	"spawn/internal/supervisor/access"
 	"spawn/internal/supervisor/config"
 	"spawn/internal/supervisor/fleet"
+	"spawn/internal/supervisor/recovery"
 )
 
 // openSettings reads the settings file, once its folder is ours alone. Flags win over it.
@@ -20,8 +23,11 @@ func (s *Supervisor) openSettings(folders config.Folders) error {
 			c.Serve.PeerPort = int64(*s.o.PeerPort)
 		}
 	})
-	s.settings = live
-	return err
+	if err != nil {
+		return err
+	}
+	s.settings, s.inForce = live, live.Effective
+	return nil
 }
 
 // watchSettings puts changes of the file in force until ctx ends.
@@ -37,6 +43,70 @@ func (s *Supervisor) watchSettings(ctx context.Context) {
 	})
 }
 
-func terminalLimits(t config.Terminal) fleet.Limits {
+// inForce tells the settings that are in force now, each in the words of the room that goes by it. A key that
+// no line here reads, or a line that nobody asks, would be a setting without effect; a test looks for both.
+type inForce func() config.Config
+
+// listen is the address of the page. It is read once, at start.
+func (now inForce) listen() string { return now().Serve.Listen }
+
+// peers is the address of the channels: that of the page with a port of their own, 0 to pick one. It is
+// read once, at start.
+func (now inForce) peers(page netip.Addr) netip.AddrPort {
+	return netip.AddrPortFrom(page, uint16(now().Serve.PeerPort))
+}
+
+// shellCommand is what a new terminal runs; empty is the login shell.
+func (now inForce) shellCommand() []string { return now().Shell.Command }
+
+// shellIntegration reports whether a new terminal's shell is given the scripts of package shellmarks.
+func (now inForce) shellIntegration() bool { return now().Shell.Integration }
+
+// terminalSize is what a terminal has until somebody attaches.
+func (now inForce) terminalSize() (cols, rows uint16) {
+	t := now().Terminal
+	return uint16(t.Cols), uint16(t.Rows)
+}
+
+// terminalLimits are those of a new terminal's scope.
+func (now inForce) terminalLimits() fleet.Limits {
+	t := now().Terminal
 	return fleet.Limits{MemoryMaxBytes: uint64(t.MemoryMaxBytes), TasksMax: uint64(t.TasksMax), CPUWeight: uint64(t.CPUWeight)}
+}
+
+// viewersMax is how many viewers one terminal may have.
+func (now inForce) viewersMax() int { return int(now().Viewers.Max) }
+
+// unknown is what a caller may do of whom nothing is known.
+func (now inForce) unknown() access.UnknownPolicy {
+	if now().Access.Unknown == config.UnknownRead {
+		return access.UnknownReads
+	}
+	return access.UnknownNothing
+}
+
+// shareMax is how long a share link may be good.
+func (now inForce) shareMax() time.Duration {
+	return time.Duration(now().Access.ShareMaxSeconds) * time.Second
+}
+
+// recovery is what governs checkpoints.
+func (now inForce) recovery() recovery.Policy { return recoveryPolicy(now()) }
+
+// endsTerminals reports whether a signal to spawnd, or a server.shutdown that leaves it open, ends the
+// terminals too.
+func (now inForce) endsTerminals() bool { return now().Shutdown.Sessions == config.SessionsTerminate }
+
+// recoveryPolicy is for settings that are not in force yet, too.
+func recoveryPolicy(c config.Config) recovery.Policy {
+	r := c.Recovery
+	p := recovery.Policy{
+		Enabled: r.Enabled, Interval: time.Duration(r.IntervalMS) * time.Millisecond, MaxCheckpoints: int(r.MaxCheckpoints),
+		MaxBytes: int(r.MaxCheckpointBytes), MaxAge: r.MaxAgeSeconds, Text: recovery.TextModeOff,
+		TextMaxRows: int(r.TextMaxRows), TextMaxBytes: int(r.TextMaxBytes), TextMaxAge: r.TextMaxAgeSeconds,
+	}
+	if r.TerminalText == config.TextPlain {
+		p.Text = recovery.TextModePlain
+	}
+	return p
 }

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"spawn/internal/supervisor/config"
 )
 
 // endTimeout bounds the end of all terminals together. One that ignores TERM is killed after two seconds;
@@ -18,7 +16,7 @@ const endTimeout = 6 * time.Second
 
 // endTerminals ends every terminal, if that is what the settings want of a shutdown. ctx has ended by then.
 func (s *Supervisor) endTerminals(ctx context.Context) error {
-	if s.settings.Effective().Shutdown.Sessions != config.SessionsTerminate {
+	if !s.inForce.endsTerminals() {
 		s.o.Log.Info("detached; terminals go on")
 		return nil
 	}

@@ -58,6 +58,7 @@ type Supervisor struct {
 	o        Options
 	closers  []io.Closer // in the order of opening; closed in reverse
 	settings *config.Live
+	inForce  inForce // what of them counts now
 	panes    *panes
 	pages    *pages
 	server   *signaling.Server
@@ -138,7 +139,7 @@ func (s *Supervisor) openPanes(ctx context.Context, folders config.Folders, acco
 	s.panes = &panes{
 		fleet:   fleet.New(fleet.Options{Folder: folder, WorkerPath: s.o.WorkerPath, Scoper: s.scoper, Log: s.o.Log}),
 		store:   topology.NewStore(folders.Topology()),
-		account: account, environ: s.o.Environ, version: s.o.Version, settings: s.settings.Effective, log: s.o.Log,
+		account: account, environ: s.o.Environ, version: s.o.Version, inForce: s.inForce, log: s.o.Log,
 		board: page.NewBoard(), dirty: make(chan struct{}, 1),
 	}
 	if err := openPanes(ctx, s.panes); err != nil {
@@ -165,14 +166,14 @@ func (s *Supervisor) openPages(folders config.Folders) error {
 	}
 	s.door = door
 	s.closers = append(s.closers, door)
-	ln, err := signaling.Listen(s.settings.Effective().Serve.Listen)
+	ln, err := signaling.Listen(s.inForce.listen())
 	if err != nil {
 		return err
 	}
 	at := ln.Addr().(*net.TCPAddr).AddrPort()
 	s.page = at
 	// The channels are on the same loopback address as the page, on a port of their own.
-	peers, err := rtc.Listen(netip.AddrPortFrom(at.Addr(), uint16(s.settings.Effective().Serve.PeerPort)), s.o.Log)
+	peers, err := rtc.Listen(s.inForce.peers(at.Addr()), s.o.Log)
 	if err != nil {
 		return errors.Join(err, ln.Close())
 	}
