@@ -62,6 +62,7 @@ type panes struct {
 	inForce inForce
 	board   *page.Board // what pages see of all this
 	log     *slog.Logger
+	told    *chronicle // who is told what happens; nil: nobody
 
 	ctx     context.Context // of every pane's run; ends with close
 	cancel  context.CancelFunc

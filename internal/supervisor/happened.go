@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package supervisor
+
+import (
+	"errors"
+	"log/slog"
+
+	"spawn/internal/strictjson"
+	"spawn/internal/supervisor/access"
+	"spawn/internal/supervisor/events"
+	"spawn/internal/supervisor/topology"
+)
+
+// chronicle tells what happens to the tree: to readers of the log, and to the Authority what is gone.
+type chronicle struct {
+	log  *events.Log
+	slog *slog.Logger
+	kick chan struct{} // 1 slot: something is gone
+
+	// gone is what was removed and the Authority was not told of yet. Guarded by panes.mu: it is asked of
+	// no lock that this is done under. No id ever comes again, so being late gives nobody anything.
+	gone []access.Resource
+}
+
+// commitLocked tells what a mutation made of the tree, all of it under one cursor, together with what else
+// the mutation did. The caller holds mu, has checked the new tree and puts it in force before it lets go.
+func (ps *panes) commitLocked(before, after topology.Tree, also ...events.Change) {
+	c := ps.told
+	if c == nil {
+		return
+	}
+	t := telling{after: after}
+	for _, change := range topology.Diff(before, after) {
+		t.add(change)
+	}
+	c.commit(append(t.committed, also...), t.paced)
+	if len(t.gone) > 0 {
+		c.gone = append(c.gone, t.gone...)
+		select {
+		case c.kick <- struct{}{}:
+		default: // it is on its way
+		}
+	}
+}
+
+// commit tells of changes at once and of paced ones when their turn has come. The caller holds panes.mu.
+// What the catalogue refuses is a mistake of ours; after the end there is nobody to tell.
+func (c *chronicle) commit(changes, paced []events.Change) {
+	var errs []error
+	if len(changes) > 0 {
+		errs = append(errs, c.log.Commit(changes...))
+	}
+	for _, change := range paced {
+		errs = append(errs, c.log.Note(change))
+	}
+	if err := errors.Join(errs...); err != nil && !errors.Is(err, events.ErrClosed) {
+		c.slog.Error("what happened could not be told", "error", err)
+	}
+}
+
+// telling turns the differences of two trees into events.
+// An id leads to the later tree, but for what is gone, of which only the place is told.
+type telling struct {
+	after            topology.Tree
+	places           map[string]topology.Place // of the windows of after; nil until it is needed
+	committed, paced []events.Change
+	gone             []access.Resource
+}
+
+func (t *telling) add(c topology.Change) {
+	kind := events.Type(c.Kind)
+	if c.Kind == topology.PaneTitled {
+		kind = events.PaneTitle
+	}
+	e := events.Change{Type: kind, Above: []string{topology.Root}}
+	switch {
+	case c.Pane != "":
+		e.Resource, e.Above = "pane:"+c.Pane, []string{"window:" + c.Window, "session:" + c.Session, topology.Root}
+		e.Data = t.pane(c)
+	case c.Window != "":
+		e.Resource, e.Above = "window:"+c.Window, []string{"session:" + c.Session, topology.Root}
+		e.Data = t.window(c)
+	default:
+		e.Resource = "session:" + c.Session
+		e.Data = t.session(c)
+	}
+	switch c.Kind {
+	case topology.PaneTitled:
+		t.paced = append(t.paced, e)
+		return
+	case topology.PaneRemoved, topology.WindowClosed, topology.SessionClosed:
+		t.gone = append(t.gone, access.Resource(e.Resource))
+	}
+	t.committed = append(t.committed, e)
+}
+
+func (t *telling) session(c topology.Change) map[string]any {
+	s, _ := t.after.Session(c.Session)
+	switch c.Kind {
+	case topology.SessionCreated, topology.SessionRenamed:
+		return map[string]any{"name": s.Name}
+	case topology.SessionMoved:
+		for i, at := range t.after.Sessions {
+			if at.ID == c.Session {
+				return map[string]any{"index": int64(i)}
+			}
+		}
+	}
+	return nil
+}
+
+func (t *telling) window(c topology.Change) map[string]any {
+	w, _ := t.after.Window(c.Window)
+	switch c.Kind {
+	case topology.WindowCreated:
+		return map[string]any{"session": w.Session, "name": w.Name, "nodes": raw(w.Nodes)}
+	case topology.WindowRenamed:
+		return map[string]any{"name": w.Name}
+	case topology.WindowLayoutChanged:
+		d := map[string]any{"revision": int64(w.Revision), "nodes": raw(w.Nodes)}
+		return given(d, "zoomed", w.Zoomed)
+	case topology.WindowActivated:
+		return map[string]any{"pane": w.Active}
+	case topology.WindowMoved:
+		if t.places == nil {
+			t.places = t.after.Places()
+		}
+		return map[string]any{"session": w.Session, "index": int64(t.places[c.Window].Index)}
+	}
+	return nil
+}
+
+func (t *telling) pane(c topology.Change) map[string]any {
+	p, _ := t.after.Pane(c.Pane)
+	switch c.Kind {
+	case topology.PaneCreated:
+		d := floating(map[string]any{"window": p.Window, "name": p.Name}, p)
+		if len(p.Tags) > 0 {
+			d["tags"] = tagTexts(p.Tags)
+		}
+		if p.Archive != nil {
+			d["recovery"] = raw(p.Archive)
+		}
+		return d
+	case topology.PaneRenamed:
+		return map[string]any{"name": p.Name}
+	case topology.PaneTitled:
+		return map[string]any{"title": p.Title}
+	case topology.PaneMoved:
+		return floating(map[string]any{"window": p.Window}, p)
+	case topology.PaneTagged:
+		return map[string]any{"tags": tagTexts(p.Tags)}
+	case topology.PaneExited:
+		return ending(map[string]any{}, p.End)
+	case topology.PaneArchive:
+		return map[string]any{"recovery": raw(p.Archive)}
+	}
+	return nil
+}
+
+// given sets a text that is there.
+func given(d map[string]any, name, text string) map[string]any {
+	if text != "" {
+		d[name] = text
+	}
+	return d
+}
+
+func floating(d map[string]any, p topology.Pane) map[string]any {
+	if p.Float != nil {
+		d["float"] = raw(p.Float)
+	}
+	return d
+}
+
+// ending says how a program ended, and nothing when nobody knows.
+func ending(d map[string]any, e *topology.End) map[string]any {
+	if e == nil {
+		return d
+	}
+	if e.ExitCode != nil {
+		d["exit_code"] = int64(*e.ExitCode)
+	}
+	return given(d, "signal", e.Signal)
+}
+
+func tagTexts(tags []topology.Tag) []string {
+	return mapped(tags, func(t topology.Tag) string { return t.Key + "=" + t.Value })
+}
+
+// raw is a value of the tree as it travels. All of its texts were checked when they came into the tree, so
+// it always has a form; an empty one would be refused by the catalogue, and logged.
+func raw(value any) events.Raw {
+	text, err := strictjson.Marshal(value)
+	if err != nil {
+		return nil
+	}
+	return text
+}
