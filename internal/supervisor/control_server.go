@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"spawn/internal/supervisor/fanout"
+	"spawn/internal/supervisor/topology"
 	"spawn/internal/supervisor/verbs"
 )
 
@@ -73,5 +74,15 @@ func verbPane(r Row) verbs.Pane {
 	if r.Exit != nil {
 		p.ExitCode, p.Signal = r.Exit.ExitCode, r.Exit.Signal
 	}
+	if a := r.Archive; a != nil {
+		p.Recovered = archived(*a)
+	}
 	return p
+}
+
+func archived(a topology.Archive) verbs.Archived {
+	return verbs.Archived{
+		Checkpoint: a.Checkpoint, PreviousPane: a.PreviousPane, ProcessState: string(a.ProcessState), TextState: string(a.TextState),
+		CutRows: a.CutRows,
+	}
 }

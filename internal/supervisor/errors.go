@@ -20,6 +20,8 @@ var codes = []struct {
 }{
 	{ErrNotFound, verbs.CodeNoPane},
 	{topology.ErrNotFound, verbs.CodeNoPane},
+	{topology.ErrNotEmpty, verbs.CodeNotEmpty},
+	{topology.ErrArchive, verbs.CodeNotArchive},
 	{topology.ErrName, verbs.CodeInvalidName},
 	{fanout.ErrSize, verbs.CodeInvalidSize},
 	{topology.ErrFull, verbs.CodeFull},

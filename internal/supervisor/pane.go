@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"spawn/internal/sessiond/endpoint"
@@ -45,9 +46,13 @@ type pane struct {
 	log     *slog.Logger
 	changed chan struct{} // 1 slot: hubs say here that facts changed
 	onFacts func(Facts)   // called by watch, one at a time
+	ready   chan struct{} // closed when run has its first hub
 	done    chan struct{} // closed when run has ended
 
 	viewersMax func() int // what is in force
+
+	archive *archive    // nil unless it was restored: then there is no worker
+	asked   atomic.Bool // somebody wants its end
 
 	mu struct {
 		sync.Mutex
@@ -137,6 +142,11 @@ func (p *pane) connect(h *fleet.Handle, hub *fanout.Hub) {
 	defer p.mu.Unlock()
 	p.mu.handle, p.mu.hub = h, hub
 	p.mu.facts.State, p.mu.facts.PID = StateRunning, h.WorkerPID()
+	select {
+	case <-p.ready:
+	default:
+		close(p.ready)
+	}
 }
 
 func (p *pane) disconnect(hub *fanout.Hub) {
@@ -220,4 +230,19 @@ func (p *pane) terminate(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// connected waits for the hub of a pane whose run has just begun.
+func (p *pane) connected(ctx context.Context) (*fanout.Hub, error) {
+	select {
+	case <-p.ready:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.mu.hub == nil {
+		return nil, ErrEnded
+	}
+	return p.mu.hub, nil
 }

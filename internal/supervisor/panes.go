@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/sessiond/wire"
@@ -16,6 +17,7 @@ import (
 	"spawn/internal/supervisor/fleet"
 	"spawn/internal/supervisor/loginenv"
 	"spawn/internal/supervisor/page"
+	"spawn/internal/supervisor/recovery"
 	"spawn/internal/supervisor/topology"
 )
 
@@ -63,6 +65,7 @@ type panes struct {
 	board   *page.Board // what pages see of all this
 	log     *slog.Logger
 	told    *chronicle // who is told what happens; nil: nobody
+	keeper  *keeper    // of checkpoints
 
 	ctx     context.Context // of every pane's run; ends with close
 	cancel  context.CancelFunc
@@ -75,6 +78,8 @@ type panes struct {
 		byID    map[string]*pane // all panes of the tree whose worker was ever connected
 		closing bool
 	}
+	relaunching chan struct{} // 1 slot: held while an archive is being replaced
+
 	saving  sync.Mutex // orders writes of the tree; taken before mu
 	telling sync.Mutex // orders what pages are told; taken before mu
 
@@ -147,9 +152,22 @@ func (ps *panes) spec(n NewPane, id string) fleet.Spec {
 
 // drive gives the pane its run. The caller has made the pane's place in the tree.
 func (ps *panes) drive(id string, worker endpoint.SessionID, h *fleet.Handle) {
+	p := ps.newTerminal(id, worker, h)
+	ps.mu.Lock()
+	if at, ok := ps.mu.tree.Pane(id); ok {
+		p.mu.facts.Title = at.Title
+	}
+	ps.mu.byID[id] = p
+	ps.mu.Unlock()
+	ps.run(p, h)
+	ps.tell(id)
+}
+
+// newTerminal is a pane that shows a worker's terminal, before its run.
+func (ps *panes) newTerminal(id string, worker endpoint.SessionID, h *fleet.Handle) *pane {
 	p := &pane{
 		id: id, worker: worker, fleet: ps.fleet, log: ps.log, viewersMax: ps.inForce.viewersMax,
-		changed: make(chan struct{}, 1), done: make(chan struct{}),
+		changed: make(chan struct{}, 1), ready: make(chan struct{}), done: make(chan struct{}),
 	}
 	hello := h.Hello()
 	if !hello.Can(wire.CapLockedKey) {
@@ -159,18 +177,16 @@ func (ps *panes) drive(id string, worker endpoint.SessionID, h *fleet.Handle) {
 	}
 	p.mu.facts = Facts{State: StateRunning, PID: h.WorkerPID(), Cols: hello.Cols, Rows: hello.Rows}
 	p.onFacts = func(f Facts) { ps.noted(id, f) }
-	ps.mu.Lock()
-	if at, ok := ps.mu.tree.Pane(id); ok {
-		p.mu.facts.Title = at.Title
-	}
-	ps.mu.byID[id] = p
+	return p
+}
+
+// run begins the pane's run. The caller keeps close from being over meanwhile.
+func (ps *panes) run(p *pane, h *fleet.Handle) {
 	ps.running.Add(1)
-	ps.mu.Unlock()
 	go func() {
 		defer ps.running.Done()
 		p.run(ps.ctx, h)
 	}()
-	ps.tell(id)
 }
 
 // noted keeps in the tree what must outlive spawnd of a pane's new facts, and tells the watchers.
@@ -186,16 +202,24 @@ func (ps *panes) noted(id string, f Facts) {
 	}
 	changed := err == nil && !tree.Equal(ps.mu.tree)
 	if changed {
+		if p := ps.mu.byID[id]; p != nil && !p.asked.Load() && runningIn(tree) < runningIn(ps.mu.tree) {
+			ps.keeper.ended(runningIn(tree))
+		}
 		ps.mu.tree = tree
 	}
 	ps.mu.Unlock()
 	if changed {
-		select {
-		case ps.dirty <- struct{}{}:
-		default:
-		}
+		ps.soil()
 	}
 	ps.tell(id)
+}
+
+// soil has the tree written soon.
+func (ps *panes) soil() {
+	select {
+	case ps.dirty <- struct{}{}:
+	default:
+	}
 }
 
 // Close ends a pane's terminal and takes the pane away. It does not wait for a shell that ignores TERM
@@ -209,6 +233,7 @@ func (ps *panes) Close(ctx context.Context, id string) error {
 		return fmt.Errorf("close %q: %w", id, ErrNotFound)
 	}
 	if p != nil {
+		p.asked.Store(true)
 		if err := p.terminate(ctx); err != nil {
 			return fmt.Errorf("close %s: %w", id, err)
 		}
@@ -226,8 +251,12 @@ func (ps *panes) forget(id string) {
 	if tree, err := ps.mu.tree.Close(id); err == nil {
 		ps.mu.tree = tree
 	}
+	p := ps.mu.byID[id]
 	delete(ps.mu.byID, id)
 	ps.mu.Unlock()
+	if p != nil && p.archive != nil {
+		p.archive.source.Close()
+	}
 	ps.tell(id)
 }
 
@@ -257,6 +286,10 @@ func (ps *panes) Attach(id string, sink fanout.Sink, o fanout.AttachOptions) (*f
 	_, known := ps.mu.tree.Pane(id)
 	ps.mu.Unlock()
 	switch {
+	case p != nil && p.archive != nil: // it has its size, and nobody reads what is typed
+		p.archive.expire(recovery.MillisOf(time.Now()), ps.keeper.policy())
+		o.ReadOnly, o.Cols, o.Rows = true, 0, 0
+		return p.attach(sink, o)
 	case p != nil:
 		return p.attach(sink, o)
 	case known:
@@ -318,6 +351,13 @@ func (ps *panes) row(at topology.Pane, where topology.Place) Row {
 	}
 	if p != nil {
 		r.Facts = p.Facts()
+	}
+	if p != nil && p.archive != nil { // its hub says EXIT of it all the same
+		size := r.Facts
+		r.Facts = ended(*at.End, at.Title)
+		r.Cols, r.Rows, r.Viewers = size.Cols, size.Rows, size.Viewers
+	}
+	if p != nil {
 		return r
 	}
 	r.Facts = Facts{State: StateRunning, Title: at.Title}

@@ -14,8 +14,14 @@ import (
 // a new pane, is written before anybody hears of it.
 const saveDelay = 200 * time.Millisecond
 
-// save writes the tree as it is now.
+// save writes the tree as it is now, after somebody changed it on purpose.
 func (ps *panes) save() error {
+	ps.keeper.acted()
+	return ps.write()
+}
+
+// write writes the tree as it is now.
+func (ps *panes) write() error {
 	ps.saving.Lock()
 	defer ps.saving.Unlock()
 	ps.mu.Lock()
@@ -39,7 +45,7 @@ func (ps *panes) saveLoop() {
 			gather.Stop()
 		case <-gather.C:
 		}
-		if err := ps.save(); err != nil {
+		if err := ps.write(); err != nil {
 			ps.log.Error("names and ids of terminals are not saved", "error", err)
 		}
 	}
@@ -85,7 +91,7 @@ func openPanes(ctx context.Context, ps *panes) error {
 		ps.board.Put(paneInfo(row))
 	}
 	ps.log.Info("terminals are adopted", "adopted", len(adopted), "left_alone", len(refused))
-	return ps.save()
+	return ps.write()
 }
 
 func mapped[A, B any](in []A, f func(A) B) []B {
@@ -103,5 +109,5 @@ func (ps *panes) close() error {
 	ps.mu.Unlock()
 	ps.cancel()
 	ps.running.Wait()
-	return ps.save()
+	return ps.write()
 }

@@ -2,7 +2,7 @@
 
 // Package supervisor is spawnd: it builds its rooms, runs them, and closes them in reverse.
 //
-//	locks ─ settings ─ worker folder ─ fleet ─ panes (adopted) ─ control socket ─ door ─ peers ─ HTTP ─ ready
+//	locks ─ settings ─ worker folder ─ fleet ─ panes (adopted) ─ checkpoints ─ control socket ─ door ─ peers ─ HTTP ─ ready
 //
 // Nothing that a terminal needs is in here. A spawnd that is killed at any point is followed by one that
 // adopts the same workers.
@@ -60,6 +60,7 @@ type Supervisor struct {
 	settings *config.Live
 	inForce  inForce // what of them counts now
 	panes    *panes
+	keeper   *keeper // of checkpoints
 	pages    *pages
 	server   *signaling.Server
 	control  *verbs.Listener
@@ -105,6 +106,9 @@ func (s *Supervisor) open(ctx context.Context) error {
 	if err := s.openPanes(ctx, folders, account); err != nil {
 		return err
 	}
+	if err := s.openRecovery(folders); err != nil {
+		return err
+	}
 	if err := s.openControl(folders); err != nil {
 		return err
 	}
@@ -136,16 +140,28 @@ func (s *Supervisor) openPanes(ctx context.Context, folders config.Folders, acco
 	if s.scoper, err = fleet.DetectScoper(ctx); err != nil {
 		s.o.Log.Info("workers get no scope of their own", "because", err)
 	}
+	s.keeper = newKeeper(s.o.Log)
 	s.panes = &panes{
 		fleet:   fleet.New(fleet.Options{Folder: folder, WorkerPath: s.o.WorkerPath, Scoper: s.scoper, Log: s.o.Log}),
 		store:   topology.NewStore(folders.Topology()),
 		account: account, environ: s.o.Environ, version: s.o.Version, inForce: s.inForce, log: s.o.Log,
-		board: page.NewBoard(), dirty: make(chan struct{}, 1),
+		board: page.NewBoard(), dirty: make(chan struct{}, 1), keeper: s.keeper, relaunching: make(chan struct{}, 1),
 	}
 	if err := openPanes(ctx, s.panes); err != nil {
 		return err
 	}
 	s.closers = append(s.closers, closerFunc(s.panes.close))
+	return nil
+}
+
+// openRecovery comes behind the locks and the panes: what lives says whether this spawnd goes on from the one
+// before, and nobody else may touch the store.
+func (s *Supervisor) openRecovery(folders config.Folders) error {
+	s.closers = append(s.closers, s.keeper)
+	if err := s.keeper.open(folders, os.Getuid(), s.inForce.recovery(), s.panes); err != nil {
+		return err
+	}
+	s.settings.SubscribeLast(s.keeper)
 	return nil
 }
 
@@ -209,6 +225,7 @@ func (s *Supervisor) Serve(ctx context.Context) error {
 		cancel()
 	})
 	ways.Go(func() { s.watchSettings(ctx) })
+	ways.Go(func() { s.keeper.run(ctx) })
 	ways.Wait()
 	return errors.Join(errs[0], errs[1], s.endTerminals(ctx))
 }

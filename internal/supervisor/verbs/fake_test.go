@@ -19,8 +19,13 @@ import (
 	"spawn/internal/supervisor/fanout"
 )
 
+// noCheckpoints is the interface under another name than that of its method.
+type noCheckpoints = Checkpoints
+
 // fakeServer is a spawnd with one pane, p1.
 type fakeServer struct {
+	noCheckpoints // nil: nobody asks
+
 	mu      sync.Mutex
 	started []PaneNewParams
 	named   string

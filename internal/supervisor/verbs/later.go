@@ -18,7 +18,7 @@ import (
 //	config, doctor              Settings
 //	recovery                    Checkpoints
 //	shutdown                    Ending
-var later = slices.Concat(sessionVerbs, windowVerbs, placeVerbs, textVerbs, steerVerbs, shareVerbs, eventVerbs, settingVerbs, recoveryVerbs, endingVerbs)
+var later = slices.Concat(sessionVerbs, windowVerbs, placeVerbs, textVerbs, steerVerbs, shareVerbs, eventVerbs, settingVerbs, endingVerbs)
 
 // via does a verb by one method of what the server is.
 func via[S any, P params, R any](do func(S, context.Context, P) (R, error)) func(context.Context, *ask, P) (R, error) {

@@ -5,6 +5,7 @@ package verbs
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -95,7 +96,7 @@ func TestHowLongAVerbMayRun(t *testing.T) {
 // Parameters that exclude or need each other are told before anything is done.
 func TestLaterParametersLimitEachOther(t *testing.T) {
 	byName := map[string]Verb{}
-	for _, v := range later {
+	for _, v := range slices.Concat(table, later) {
 		byName[v.Name] = v
 	}
 	for _, c := range []struct{ verb, params, param string }{
@@ -133,7 +134,7 @@ func TestLaterParametersLimitEachOther(t *testing.T) {
 
 // The examples of the recovery specification, section 6, are requests here.
 func TestRecoveryIsAsItsSpecificationHasIt(t *testing.T) {
-	for _, v := range later {
+	for _, v := range table {
 		if v.Name != PaneRelaunch {
 			continue
 		}
@@ -153,7 +154,7 @@ func TestRecoveryIsAsItsSpecificationHasIt(t *testing.T) {
 }
 
 func invalidCheckpoint() *Error {
-	for _, v := range later {
+	for _, v := range table {
 		if e := (*Error)(nil); v.Name == RecoveryForget && errors.As(v.CheckParams(Raw(`{"checkpoint":"x"}`)), &e) {
 			return e
 		}

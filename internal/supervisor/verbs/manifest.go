@@ -33,6 +33,7 @@ type Server interface {
 	Viewers
 	Pairing
 	Daemon
+	Checkpoints
 }
 
 // Verb is one row of the table.
@@ -100,7 +101,7 @@ func (v Verb) rights() []Right {
 	return all
 }
 
-var table = slices.Concat(paneVerbs, viewerVerbs, pairingVerbs, daemonVerbs)
+var table = slices.Concat(paneVerbs, viewerVerbs, pairingVerbs, daemonVerbs, recoveryVerbs)
 
 // params is what every type of parameters says of itself.
 type params interface {

@@ -56,6 +56,7 @@ type (
 		Signal     string    `json:"signal" help:"the signal that ended the shell; empty when none did"`
 		Foreground string    `json:"foreground" help:"name of the command in the foreground"`
 		Viewers    int       `json:"viewers" help:"how many are attached"`
+		Recovered  Archived  `json:"recovery,omitzero" help:"of an archive: where it comes from"`
 	}
 
 	PaneListResult struct {
@@ -150,7 +151,7 @@ var paneVerbs = []Verb{
 		Name: PaneStream, Summary: "make the connection a viewer of a pane", Right: RightRead, Stream: true,
 		Also: []also[PaneStreamParams]{{RightWrite, "unless read_only is set", PaneStreamParams.types}},
 		Errors: []Code{
-			CodeNoPane, CodeInvalidSize, CodeInvalidName, CodeEnded, CodeFull, CodeNoViewer,
+			CodeNoPane, CodeInvalidSize, CodeInvalidName, CodeEnded, CodeFull, CodeNoViewer, CodeReadOnly,
 		},
 		Example: PaneStreamParams{Pane: "p0", Cols: 120, Rows: 40, History: true},
 		Do:      attach,
