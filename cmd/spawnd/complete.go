@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spawn/internal/supervisor/config"
+	"spawn/internal/supervisor/doctor"
 	"spawn/internal/supervisor/verbs"
 	"spawn/internal/supervisor/verbs/shape"
 )
@@ -23,10 +25,20 @@ var completers = map[string]func(context.Context, *cobra.Command) []cobra.Comple
 	"viewer":  completeViewers,
 }
 
+// named offers names that are in this program's own tables, by verb and member.
+var named = map[string]cobra.CompletionFunc{
+	verbs.ConfigGet + " path":  completeSections,
+	verbs.ConfigSet + " path":  completeKeys,
+	verbs.ConfigSet + " value": completeValues,
+	verbs.Doctor + " checks":   completeChecks,
+}
+
 // complete tells the shell what the flag can be.
-func complete(cmd *cobra.Command, flag string, m shape.Member) {
+func complete(cmd *cobra.Command, flag, verb string, m shape.Member) {
 	offer := cobra.NoFileCompletions
 	switch {
+	case named[verb+" "+m.Name] != nil:
+		offer = named[verb+" "+m.Name]
 	case len(m.Enum) > 0:
 		offer = cobra.FixedCompletions(m.Enum, cobra.ShellCompDirectiveNoFileComp)
 	case completers[m.Form] != nil:
@@ -112,4 +124,44 @@ func completeViewers(ctx context.Context, cmd *cobra.Command) []cobra.Completion
 		found = append(found, cobra.CompletionWithDesc(v.Viewer, escaped(v.Name)))
 	}
 	return found
+}
+
+func completeKeys(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var found []cobra.Completion
+	for _, k := range config.Keys() {
+		found = append(found, cobra.CompletionWithDesc(k.Path, k.Help))
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
+}
+
+func completeSections(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var found []cobra.Completion
+	for _, s := range config.Sections() {
+		found = append(found, cobra.CompletionWithDesc(s.Name, s.Help))
+	}
+	keys, directive := completeKeys(cmd, args, typed)
+	return append(found, keys...), directive
+}
+
+// completeValues offers what the key that --path names can be, where there are few.
+func completeValues(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	path, err := cmd.Flags().GetString("path")
+	k, known := config.Lookup(path)
+	var found []cobra.Completion
+	switch {
+	case err != nil || !known:
+	case k.Kind == config.Bool:
+		found = []cobra.Completion{"true", "false"}
+	default:
+		found = k.Enum
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
+}
+
+func completeChecks(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var found []cobra.Completion
+	for _, c := range doctor.Checks() {
+		found = append(found, cobra.CompletionWithDesc(c.Name, c.Why))
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
 }

@@ -39,6 +39,9 @@ const exitInvalid = 2
 const exitRunning = 5
 
 func exitCode(err error) int {
+	if found := verdict(0); errors.As(err, &found) {
+		return int(found)
+	}
 	if errors.Is(err, supervisor.ErrRunning) {
 		return exitRunning
 	}
@@ -50,6 +53,9 @@ func exitCode(err error) int {
 
 // tell writes an error: a line for people, or for who asked for JSON an object as it goes over the socket.
 func tell(out io.Writer, cmd *cobra.Command, err error) {
+	if errors.As(err, new(verdict)) {
+		return
+	}
 	if asked := cmd.Flags().Lookup(jsonFlag); asked == nil || asked.Value.String() != "true" {
 		lines := strings.Split(err.Error(), "\n")
 		for i, line := range lines {

@@ -16,14 +16,15 @@ import (
 // rules do, here before spawnd is asked, and there again.
 type input struct {
 	cmd    *cobra.Command
+	verb   string
 	values map[string]func() (any, error) // by the member's name, of its flag
 	flags  map[string]string              // the flag's name by the member's
 	rest   *shape.Member                  // what follows --; nil when nothing may
 }
 
-func (in *input) declare(cmd *cobra.Command, s shape.Struct) {
-	in.cmd, in.values, in.flags = cmd, map[string]func() (any, error){}, map[string]string{}
-	for _, m := range s.Members {
+func (in *input) declare(cmd *cobra.Command, v verbs.Verb) {
+	in.cmd, in.verb, in.values, in.flags = cmd, v.Name, map[string]func() (any, error){}, map[string]string{}
+	for _, m := range v.Params.Members {
 		in.declareMember(m)
 	}
 }
@@ -60,7 +61,7 @@ func (in *input) declareMember(m shape.Member) {
 	default:
 		panic(fmt.Sprintf("spawnd: internal error: no flag can be %s", m.Name))
 	}
-	complete(in.cmd, name, m)
+	complete(in.cmd, name, in.verb, m)
 }
 
 // usage is the help of a flag, with what the member may be.

@@ -103,7 +103,7 @@ func workerPath() (string, error) {
 	}
 	path := filepath.Join(filepath.Dir(self), "spawn-worker")
 	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("find spawn-worker beside spawnd: %w", err)
+		return path, fmt.Errorf("find spawn-worker beside spawnd: %w", err)
 	}
 	return path, nil
 }

@@ -20,9 +20,15 @@ import (
 
 // shows are the results that people have a better form for than a list of members.
 var shows = map[string]func(io.Writer, any) error{
-	verbs.PaneList: func(out io.Writer, r any) error { return printPanes(out, r.(*verbs.PaneListResult).Panes) },
-	verbs.PaneNew:  func(out io.Writer, r any) error { return printLine(out, r.(*verbs.PaneResult).Pane.ID) },
-	verbs.PairNew:  func(out io.Writer, r any) error { return printLine(out, r.(*verbs.PairNewResult).URL) },
+	verbs.PaneList:     func(out io.Writer, r any) error { return printPanes(out, r.(*verbs.PaneListResult).Panes) },
+	verbs.PaneNew:      func(out io.Writer, r any) error { return printLine(out, r.(*verbs.PaneResult).Pane.ID) },
+	verbs.ConfigGet:    func(out io.Writer, r any) error { return printSettings(out, r.(*verbs.ConfigGetResult)) },
+	verbs.ConfigSet:    func(out io.Writer, r any) error { return printWritten(out, r.(*verbs.ConfigSetResult)) },
+	verbs.ConfigReload: func(out io.Writer, r any) error { return printReloaded(out, r.(*verbs.ConfigReloadResult)) },
+	verbs.ConfigCheck:  func(out io.Writer, r any) error { return printProblems(out, r.(*verbs.ConfigCheckResult)) },
+	verbs.ConfigSchema: func(out io.Writer, r any) error { return printSchema(out, r.(*verbs.ConfigSchemaResult)) },
+	verbs.Doctor:       func(out io.Writer, r any) error { return printReport(out, r.(*verbs.DoctorResult)) },
+	verbs.PairNew:      func(out io.Writer, r any) error { return printLine(out, r.(*verbs.PairNewResult).URL) },
 }
 
 // show writes a result for people. Every text in it is escaped: a program may have chosen it.
@@ -105,6 +111,8 @@ func cell(v verbs.Raw) string {
 		return "-"
 	case strictjson.Unmarshal(v, &text) == nil:
 		return escaped(text)
+	case strictjson.Unmarshal(v, &list) == nil && len(list) == 0:
+		return "-"
 	case strictjson.Unmarshal(v, &list) == nil:
 		for i, t := range list {
 			list[i] = escaped(t)

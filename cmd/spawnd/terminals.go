@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 
@@ -52,6 +53,9 @@ func newCommand() *cobra.Command {
 		Short: "Start a terminal with your login shell, or with a command; prints its id",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p.Argv = args
+			if p.Cols != 0 || p.Rows != 0 {
+				p.Cols, p.Rows = cmp.Or(p.Cols, 80), cmp.Or(p.Rows, 24)
+			}
 			var result verbs.PaneResult
 			if err := call(cmd.Context(), verbs.PaneNew, p, &result); err != nil {
 				return err
@@ -64,8 +68,8 @@ func newCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&p.Name, "name", "", "name of the terminal")
 	cmd.Flags().StringVar(&p.Cwd, "cwd", "", "absolute path of the folder it starts in (default: home)")
-	cmd.Flags().Uint16Var(&p.Cols, "cols", 80, "columns")
-	cmd.Flags().Uint16Var(&p.Rows, "rows", 24, "rows")
+	cmd.Flags().Uint16Var(&p.Cols, "cols", 0, "columns (default: as the settings say, or 80 with --rows)")
+	cmd.Flags().Uint16Var(&p.Rows, "rows", 0, "rows (default: as the settings say, or 24 with --cols)")
 	cmd.Flags().BoolVar(&asJSON, jsonFlag, false, "the whole row on standard output")
 	return cmd
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -83,7 +84,7 @@ func verbCommand(v verbs.Verb) *cobra.Command {
 			return ask(cmd, v, params, asJSON)
 		},
 	}
-	in.declare(cmd, v.Params)
+	in.declare(cmd, v)
 	if in.rest != nil {
 		cmd.Use += " [-- WORD...]"
 		cmd.Args = restArgs
@@ -101,13 +102,17 @@ func ask(cmd *cobra.Command, v verbs.Verb, params map[string]any, asJSON bool) e
 	if v.Lines {
 		return follow(cmd, v, params, result)
 	}
-	if err := call(cmd.Context(), v.Name, params, result); err != nil {
+	if err := attempt(cmd, v, params, result, asJSON); err != nil {
 		return err
 	}
+	out := show
 	if asJSON {
-		return printJSON(cmd.OutOrStdout(), result)
+		out = func(w io.Writer, _ verbs.Verb, result any) error { return printJSON(w, result) }
 	}
-	return show(cmd.OutOrStdout(), v, result)
+	if err := out(cmd.OutOrStdout(), v, result); err != nil {
+		return err
+	}
+	return judge(result)
 }
 
 // follow writes each line as it comes: they are for programs, with --json or without.

@@ -54,6 +54,22 @@ func TestShownTextIsHarmless(t *testing.T) {
 			r.Viewers = []verbs.Viewing{{Viewer: "1", Name: strings.ToValidUTF8(hostile, "")}}
 		case *verbs.PairNewResult:
 			r.URL = hostile
+		case *verbs.ConfigGetResult:
+			text, err := strictjson.Marshal([]string{strings.ToValidUTF8(hostile, "")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Entries = []verbs.Setting{{Path: hostile, Value: text, Default: text}}
+		case *verbs.ConfigReloadResult:
+			r.Changed, r.Waiting = []string{hostile}, []string{hostile}
+		case *verbs.ConfigSetResult:
+			r.File = hostile
+		case *verbs.ConfigCheckResult:
+			r.File, r.Problems = hostile, []verbs.Problem{{Path: hostile, Line: 1, Message: hostile}}
+		case *verbs.ConfigSchemaResult:
+			r.Schema = verbs.Raw("\"a\u202e\"")
+		case *verbs.DoctorResult:
+			r.Results = []verbs.Finding{{Name: "a.b", Status: "warn", Message: hostile, Why: hostile, Remedy: hostile}}
 		}
 		if err := show(&out, v, result); err != nil {
 			t.Errorf("%s: %v", v.Name, err)

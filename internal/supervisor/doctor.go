@@ -18,8 +18,12 @@ import (
 
 // Doctor looks at this spawnd and the machine that it is on. One run at a time; others wait.
 func (s *Supervisor) Doctor(ctx context.Context, p doctor.Params, extra ...doctor.Check) (doctor.Report, error) {
-	s.examined.Lock()
-	defer s.examined.Unlock()
+	select {
+	case s.examining <- struct{}{}:
+		defer func() { <-s.examining }()
+	case <-ctx.Done():
+		return doctor.Report{}, ctx.Err()
+	}
 	env := environment(s.o, s.account, s.folders, s.folder.Path(), s.scoper)
 	env.Settings, env.Effective, env.Extra = s.settings, s.settings.Effective(), extra
 	env.Clock = doctor.RealClock{Started: s.started}
@@ -32,11 +36,7 @@ func (s *Supervisor) Doctor(ctx context.Context, p doctor.Params, extra ...docto
 
 // Examine looks at the machine when no spawnd runs. It makes no folder but for its canary.
 func Examine(ctx context.Context, o Options, p doctor.Params, extra ...doctor.Check) (doctor.Report, error) {
-	account, err := loginenv.Current(o.Getenv)
-	if err != nil {
-		return doctor.Report{}, err
-	}
-	folders, err := config.Resolve(o.Getenv, account.Home)
+	account, folders, err := whereabouts(o)
 	if err != nil {
 		return doctor.Report{}, err
 	}

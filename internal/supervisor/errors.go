@@ -3,9 +3,12 @@
 package supervisor
 
 import (
+	"context"
 	"errors"
 
+	"spawn/internal/supervisor/config"
 	"spawn/internal/supervisor/control"
+	"spawn/internal/supervisor/doctor"
 	"spawn/internal/supervisor/fanout"
 	"spawn/internal/supervisor/fleet"
 	"spawn/internal/supervisor/topology"
@@ -33,6 +36,14 @@ var codes = []struct {
 	{fleet.ErrUnresponsive, verbs.CodeTimeout},
 	{fleet.ErrBusy, verbs.CodeTimeout},
 	{errStart, verbs.CodeStart},
+	{config.ErrUnknownKey, verbs.CodeNoKey},
+	{config.ErrUnsafeFile, verbs.CodeSettingsFile},
+	{config.ErrUnsafe, verbs.CodeSettingsFile},
+	{config.ErrChanged, verbs.CodeChanged},
+	{config.ErrUncertain, verbs.CodeSettingsFile},
+	{config.ErrPrepare, verbs.CodeNotInForce},
+	{doctor.ErrUnknownCheck, verbs.CodeNoCheck},
+	{context.DeadlineExceeded, verbs.CodeTimeout},
 	{control.ErrNotController, verbs.CodeNotController},
 	{control.ErrReadOnly, verbs.CodeReadOnly},
 	{control.ErrRequested, verbs.CodeRequested},
@@ -41,6 +52,9 @@ var codes = []struct {
 
 // codeOf reports false for an error that has no code: it is nobody's business but the log's.
 func codeOf(err error) (verbs.Code, bool) {
+	if errors.As(err, new(config.Problems)) {
+		return verbs.CodeSetting, true
+	}
 	for _, c := range codes {
 		if errors.Is(err, c.err) {
 			return c.code, true

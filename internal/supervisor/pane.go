@@ -215,14 +215,17 @@ func (p *pane) stats() (fanout.Stats, error) {
 // terminate ends the terminal and its worker: TERM, two seconds, KILL. It returns when the pane's run has
 // ended too, so that nothing of it is left.
 func (p *pane) terminate(ctx context.Context) error {
-	p.mu.Lock()
-	h := p.mu.handle
-	p.mu.Unlock()
-	if h == nil {
-		return nil // there is nothing to end
-	}
-	if err := h.Terminate(ctx); err != nil {
-		return err
+	p.asked.Store(true)
+	if p.archive != nil {
+		p.archive.source.Close()
+	} else {
+		h, err := p.connected(ctx)
+		if h == nil || err != nil {
+			return err // or there is nothing to end
+		}
+		if err := h.Terminate(ctx); err != nil {
+			return err
+		}
 	}
 	select {
 	case <-p.done:
@@ -232,8 +235,8 @@ func (p *pane) terminate(ctx context.Context) error {
 	}
 }
 
-// connected waits for the hub of a pane whose run has just begun.
-func (p *pane) connected(ctx context.Context) (*fanout.Hub, error) {
+// firstHub waits for the hub of a pane whose run has just begun.
+func (p *pane) firstHub(ctx context.Context) (*fanout.Hub, error) {
 	select {
 	case <-p.ready:
 	case <-ctx.Done():
@@ -245,4 +248,26 @@ func (p *pane) connected(ctx context.Context) (*fanout.Hub, error) {
 		return nil, ErrEnded
 	}
 	return p.mu.hub, nil
+}
+
+// connected returns the worker's handle, or nil when the pane's run has ended. Between the two, a worker
+// whose connection broke is sought, and may come back.
+func (p *pane) connected(ctx context.Context) (*fleet.Handle, error) {
+	look := time.NewTicker(regainPause)
+	defer look.Stop()
+	for {
+		p.mu.Lock()
+		h := p.mu.handle
+		p.mu.Unlock()
+		if h != nil {
+			return h, nil
+		}
+		select {
+		case <-p.done:
+			return nil, nil
+		case <-look.C:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
 }

@@ -67,10 +67,11 @@ type panes struct {
 	told    *chronicle // who is told what happens; nil: nobody
 	keeper  *keeper    // of checkpoints
 
-	ctx     context.Context // of every pane's run; ends with close
-	cancel  context.CancelFunc
-	running sync.WaitGroup // panes and launches
-	dirty   chan struct{}  // 1 slot: the tree must be saved
+	ctx      context.Context // of every pane's run; ends with close
+	cancel   context.CancelFunc
+	running  sync.WaitGroup // panes and launches
+	starting sync.WaitGroup // launches alone
+	dirty    chan struct{}  // 1 slot: the tree must be saved
 
 	mu struct {
 		sync.Mutex
@@ -93,7 +94,7 @@ func (ps *panes) New(ctx context.Context, n NewPane) (Row, error) {
 	if err := ps.begin(); err != nil {
 		return Row{}, err
 	}
-	defer ps.running.Done()
+	defer ps.began()
 	worker := endpoint.NewSessionID()
 	place, err := ps.place(worker, n.Name)
 	if err != nil {
@@ -119,7 +120,14 @@ func (ps *panes) begin() error {
 		return ErrClosing
 	}
 	ps.running.Add(1)
+	ps.starting.Add(1)
 	return nil
+}
+
+// began ends what begin began.
+func (ps *panes) began() {
+	ps.starting.Done()
+	ps.running.Done()
 }
 
 func (ps *panes) place(worker endpoint.SessionID, name string) (topology.Pane, error) {
@@ -233,7 +241,6 @@ func (ps *panes) Close(ctx context.Context, id string) error {
 		return fmt.Errorf("close %q: %w", id, ErrNotFound)
 	}
 	if p != nil {
-		p.asked.Store(true)
 		if err := p.terminate(ctx); err != nil {
 			return fmt.Errorf("close %s: %w", id, err)
 		}

@@ -29,7 +29,7 @@ func (ps *panes) relaunch(ctx context.Context, id string, argv []string, owner s
 	if err := ps.begin(); err != nil {
 		return Row{}, err
 	}
-	defer ps.running.Done()
+	defer ps.began()
 	select {
 	case ps.relaunching <- struct{}{}:
 		defer func() { <-ps.relaunching }()
@@ -87,7 +87,7 @@ func (ps *panes) start(ctx context.Context, id string, n NewPane) (*pane, *fleet
 	}
 	p := ps.newTerminal(id, worker, h)
 	ps.run(p, h)
-	hub, err := p.connected(ctx)
+	hub, err := p.firstHub(ctx)
 	if err == nil {
 		_, err = hub.Capture(ctx, wire.CaptureReq{What: wire.CaptureScreen})
 	}

@@ -20,7 +20,7 @@ func (ps *panes) restore(c recovery.Checkpoint, owner string) (topology.Mapping,
 	if err := ps.begin(); err != nil {
 		return topology.Mapping{}, err
 	}
-	defer ps.running.Done()
+	defer ps.began()
 	if !ps.isEmpty() { // found out again when it counts
 		return topology.Mapping{}, fmt.Errorf("restore: %w", topology.ErrNotEmpty)
 	}

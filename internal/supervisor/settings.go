@@ -34,13 +34,15 @@ func (s *Supervisor) openSettings(folders config.Folders) error {
 func (s *Supervisor) watchSettings(ctx context.Context) {
 	look := time.NewTicker(config.PollEvery)
 	defer look.Stop()
-	s.settings.Watch(ctx, look.C, func(out config.Outcome, err error) {
-		if err != nil {
-			s.o.Log.Error("changed settings are not in force", "error", err)
-			return
-		}
-		s.o.Log.Info("changed settings are read", "in_force", out.Changed, "at_next_start", out.NeedsRestart)
-	})
+	s.settings.Watch(ctx, look.C, s.noteReload)
+}
+
+func (s *Supervisor) noteReload(out config.Outcome, err error) {
+	if err != nil {
+		s.o.Log.Warn("changed settings are not in force", "error", err)
+		return
+	}
+	s.o.Log.Info("changed settings are read", "in_force", out.Changed, "at_next_start", out.NeedsRestart)
 }
 
 // inForce tells the settings that are in force now, each in the words of the room that goes by it. A key that

@@ -20,6 +20,7 @@ import (
 	"net/netip"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"spawn/internal/sessiond/endpoint"
@@ -67,17 +68,23 @@ type Supervisor struct {
 	door     *access.Door
 	started  time.Time
 
-	account  loginenv.Account
-	folders  config.Folders
-	folder   *endpoint.Folder // of the workers
-	scoper   fleet.Scoper
-	page     netip.AddrPort // where the page is served
-	examined sync.Mutex     // one look of the doctor at a time
+	account   loginenv.Account
+	folders   config.Folders
+	folder    *endpoint.Folder // of the workers
+	scoper    fleet.Scoper
+	page      netip.AddrPort // where the page is served
+	examining chan struct{}  // 1 slot: one look of the doctor at a time
+
+	stop  context.CancelFunc     // ends Serve
+	asked atomic.Pointer[string] // what server.shutdown wants of the terminals; nil when nobody asked
+	// lastWord is called when the terminals end with spawnd: what ran has ended and is reaped, whole tells
+	// whether all of it, and the tree still has every pane with its end. nil without recovery.
+	lastWord func(ctx context.Context, whole bool) error
 }
 
 // Open takes the locks, adopts what lives, and opens all ways in. On error nothing stays open.
 func Open(ctx context.Context, o Options) (*Supervisor, error) {
-	s := &Supervisor{o: o, started: time.Now()}
+	s := &Supervisor{o: o, started: time.Now(), examining: make(chan struct{}, 1)}
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(err, s.closeRooms())
 	}
@@ -85,11 +92,7 @@ func Open(ctx context.Context, o Options) (*Supervisor, error) {
 }
 
 func (s *Supervisor) open(ctx context.Context) error {
-	account, err := loginenv.Current(s.o.Getenv)
-	if err != nil {
-		return err
-	}
-	folders, err := config.Resolve(s.o.Getenv, account.Home)
+	account, folders, err := whereabouts(s.o)
 	if err != nil {
 		return err
 	}
@@ -113,6 +116,16 @@ func (s *Supervisor) open(ctx context.Context) error {
 		return err
 	}
 	return s.openPages(folders)
+}
+
+// whereabouts are the user and the folders that the environment names.
+func whereabouts(o Options) (loginenv.Account, config.Folders, error) {
+	account, err := loginenv.Current(o.Getenv)
+	if err != nil {
+		return account, config.Folders{}, err
+	}
+	folders, err := config.Resolve(o.Getenv, account.Home)
+	return account, folders, err
 }
 
 func (s *Supervisor) lock(path string) error {
@@ -216,7 +229,7 @@ func (s *Supervisor) PairURL() (string, error) { return pair(s.door, s.server) }
 func (s *Supervisor) Serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s.pages.ctx = ctx
+	s.pages.ctx, s.stop = ctx, cancel
 	var errs [2]error
 	var ways sync.WaitGroup
 	ways.Go(func() { errs[0] = s.server.Serve(ctx); cancel() })

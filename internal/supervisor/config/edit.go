@@ -54,9 +54,21 @@ func Edit(src []byte, path, value string) ([]byte, error) {
 	}
 	out := doc.tree.Pack()
 	if _, err := Parse(out); err != nil { // relations, size
-		return nil, err
+		return nil, placeless(err)
 	}
 	return out, nil
+}
+
+// placeless takes the places away, which are in a text that nobody will see.
+func placeless(err error) error {
+	var found Problems
+	if !errors.As(err, &found) {
+		return err
+	}
+	for i := range found {
+		found[i].Line, found[i].Column = 0, 0
+	}
+	return found
 }
 
 // literal reads what a person typed as a value of the key.

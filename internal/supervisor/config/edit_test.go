@@ -50,7 +50,7 @@ func TestSetRefuses(t *testing.T) {
 		"out of range":        {"{}", "recovery.interval_ms", "1", "recovery.interval_ms: out of range"},
 		"two values":          {"{}", "recovery.interval_ms", "1000 2000", "wrong type"},
 		"a value and a key":   {"{}", "recovery.interval_ms", `1000, "enabled": true`, "wrong type"},
-		"a broken relation":   {"{}", "recovery.max_age_seconds", "60", "must be at most"},
+		"a broken relation":   {"{}", "recovery.max_age_seconds", "60", "recovery.max_age_seconds: recovery.text_max_age_seconds must be at most"},
 		"a file with a fault": {`{"x": 1}`, "recovery.enabled", "true", "x: unknown"},
 		"not UTF-8":           {"{}", "serve.listen", "\xff", "not a value"},
 		"deep":                {"{}", "shell.command", strings.Repeat("[", 1000), "wrong type"},

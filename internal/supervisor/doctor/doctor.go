@@ -86,6 +86,9 @@ type Params struct {
 	Checks []string `json:"checks"`
 }
 
+// Checks lists the table.
+func Checks() []Check { return slices.Clone(checks) }
+
 // ErrUnknownCheck means that there is no check of that name.
 var ErrUnknownCheck = errors.New("no such check")
 

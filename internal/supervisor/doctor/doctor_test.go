@@ -287,7 +287,7 @@ func TestReports(t *testing.T) {
 	text := report.Text()
 	for _, want := range []string{
 		"error  pty.available       no terminal can be made: a \\x1b[31mname\\x1b[0m \"quoted\"\n", "do:  Mount devpts",
-		"ok     shell.command       /bin/sh is there\n", "2 checks: ok 1 info 0 warn 0 error 1\n",
+		"ok     shell.command       /bin/sh is there\n", "2 checks: 1 ok, 0 info, 0 warn, 1 error\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

@@ -67,7 +67,7 @@ func folder(of func(Env) string, memory bool) func(context.Context, Env) Finding
 		case err != nil:
 			return fail("%s: %v", path, err)
 		case !at.Memory:
-			return warn("%s is yours alone, but on a disk", path)
+			return Finding{Warn, path + " is yours alone, but on a disk", "Name a folder in memory, such as one below /run/user: XDG_RUNTIME_DIR for both, SPAWND_WORKER_DIR for workers."}
 		}
 		return ok("%s is yours alone, in memory", path)
 	}
@@ -107,10 +107,17 @@ func space(of func(Env) string) func(context.Context, Env) Finding {
 		case err != nil:
 			return fail("%s: %v", path, err)
 		case at.Free < spaceFail:
-			return fail("%d MiB free at %s", at.Free>>20, path)
+			return fail("%s free at %s", amount(at.Free), path)
 		case at.Free < spaceWarn:
-			return warn("%d MiB free at %s", at.Free>>20, path)
+			return warn("%s free at %s", amount(at.Free), path)
 		}
-		return ok("%d MiB free at %s", at.Free>>20, path)
+		return ok("%s free at %s", amount(at.Free), path)
 	}
+}
+
+func amount(bytes uint64) string {
+	if bytes >= 10<<30 {
+		return fmt.Sprintf("%d GiB", bytes>>30)
+	}
+	return fmt.Sprintf("%d MiB", bytes>>20)
 }

@@ -25,8 +25,11 @@ func (r Report) Text() string {
 		}
 	}
 	fmt.Fprintf(&out, "\n%d checks:", len(r.Results))
-	for _, s := range severity {
-		fmt.Fprintf(&out, " %s %d", s, counts[s])
+	for i, s := range severity {
+		if i > 0 {
+			out.WriteString(",")
+		}
+		fmt.Fprintf(&out, " %d %s", counts[s], s)
 	}
 	out.WriteString("\n")
 	return out.String()

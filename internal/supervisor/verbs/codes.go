@@ -50,6 +50,7 @@ const (
 	CodeAckOrphans   Code = "invalid_params.ack_orphans"
 
 	CodeLayer        Code = "conflict.layer"
+	CodeChanged      Code = "conflict.settings"
 	CodeNoSplit      Code = "conflict.no_split"
 	CodeNotAtPrompt  Code = "conflict.not_at_prompt"
 	CodeRecoveryBusy Code = "conflict.recovery_busy"
@@ -61,6 +62,7 @@ const (
 	CodeNoHistory        Code = "unavailable.history"
 	CodeNoMarks          Code = "unavailable.marks"
 	CodeSettingsFile     Code = "unavailable.settings"
+	CodeNotInForce       Code = "unavailable.not_in_force"
 	CodeSpawn            Code = "unavailable.spawn"
 	CodeRecoveryDisabled Code = "unavailable.recovery_disabled"
 	CodeRecoveryIO       Code = "unavailable.recovery_io"
@@ -113,6 +115,7 @@ var codes = slices.Concat(
 		{CodeNoRequest, "no request for control is open any more", nil, false},
 		{CodeLayer, "the pane is in the other layer, or is an archive, which keeps its layer", nil, false},
 		{CodeNoSplit, "there is no split of that axis around the pane", nil, false},
+		{CodeChanged, "somebody else changed the settings file meanwhile; nothing was written", nil, false},
 		{CodeNotAtPrompt, "the shell is not at its prompt", nil, false},
 		{CodeRecoveryBusy, "a checkpoint is being written", nil, false},
 		{CodeNotEmpty, "there are sessions, windows or panes already", nil, false},
@@ -128,6 +131,7 @@ var codes = slices.Concat(
 		{CodeNoHistory, "the terminal's log cannot be read", nil, false},
 		{CodeNoMarks, "the shell does not mark its prompts (OSC 133)", nil, false},
 		{CodeSettingsFile, "the settings file cannot be read or written safely", nil, false},
+		{CodeNotInForce, "a part of spawnd could not get ready for the new settings; the old ones are in force", nil, false},
 		{CodeSpawn, "the new execution failed", nil, false},
 		{CodeRecoveryDisabled, "checkpoints are switched off", nil, false},
 		{CodeRecoveryIO, "the store is unsafe, or could not be read or written durably", nil, false},

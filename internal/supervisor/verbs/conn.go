@@ -23,6 +23,7 @@ type conn struct {
 	r      *bufio.Reader
 	stream *stream                            // nil until a streaming verb has been done
 	next   func(context.Context) (Raw, error) // likewise of a verb of lines
+	after  func()                             // what follows the answer; nil for nothing
 }
 
 func newConn(s *server, u *net.UnixConn) *conn {
@@ -75,7 +76,12 @@ func (c *conn) serveLine(line []byte) bool {
 		return false
 	}
 	result, err := c.run(r)
-	return c.answer(r.ID, result, c.declared(r.Verb, err))
+	told := c.answer(r.ID, result, c.declared(r.Verb, err))
+	if c.after != nil {
+		c.after() // even if the peer has left: it was promised
+		return false
+	}
+	return told
 }
 
 func (c *conn) run(r request) (any, error) {

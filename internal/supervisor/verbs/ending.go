@@ -6,8 +6,9 @@ import "context"
 
 // Ending is what ends spawnd (recovery specification, section 6).
 type Ending interface {
-	// Shutdown begins the end and returns at once: the answer is out before the socket closes.
-	Shutdown(ctx context.Context, p ServerShutdownParams) (Empty, error)
+	// Shutdown returns what begins the end. It is called when the answer is out, since the end closes the
+	// control socket and every connection.
+	Shutdown(ctx context.Context, p ServerShutdownParams) (begin func(), err error)
 }
 
 // ServerShutdown is the name of the verb.
@@ -22,7 +23,15 @@ func (ServerShutdownParams) on() Resource { return ServerRoot }
 var endingVerbs = []Verb{
 	row[ServerShutdownParams, Empty]{
 		Name: ServerShutdown, Summary: "end spawnd", Right: RightAdmin,
-		Errors: []Code{CodeRecoveryIO}, Example: ServerShutdownParams{"terminate"},
-		Do: via(Ending.Shutdown),
+		Example: ServerShutdownParams{"terminate"},
+		Do:      shutdown,
 	}.verb(),
+}
+
+func shutdown(ctx context.Context, a *ask, p ServerShutdownParams) (Empty, error) {
+	begin, err := a.Server.(Ending).Shutdown(ctx, p)
+	if err == nil {
+		a.conn.after = begin
+	}
+	return Empty{}, err
 }

@@ -25,6 +25,7 @@ type noCheckpoints = Checkpoints
 // fakeServer is a spawnd with one pane, p1.
 type fakeServer struct {
 	noCheckpoints // nil: nobody asks
+	Settings      // nothing of them is asked for here
 
 	mu      sync.Mutex
 	started []PaneNewParams
@@ -32,6 +33,7 @@ type fakeServer struct {
 	fails   error // what every act gives, when set
 	killed  bool
 	viewers chan *fakeViewer // attached, in order
+	end     func()           // what begins the end
 }
 
 func newFakeServer() *fakeServer { return &fakeServer{viewers: make(chan *fakeViewer, 8)} }
@@ -84,6 +86,10 @@ func (s *fakeServer) PairURL(context.Context) (string, error) {
 
 func (s *fakeServer) Info(context.Context) (ServerInfoResult, error) {
 	return ServerInfoResult{Version: "v", PID: 7}, nil
+}
+
+func (s *fakeServer) Shutdown(context.Context, ServerShutdownParams) (func(), error) {
+	return s.end, nil
 }
 
 func (s *fakeServer) AttachPane(_ context.Context, id string, sink fanout.Sink, o fanout.AttachOptions) (Viewer, error) {

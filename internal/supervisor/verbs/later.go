@@ -15,10 +15,7 @@ import (
 //	control                     Steering
 //	shares, grants, devices     Sharing
 //	events                      Happenings
-//	config, doctor              Settings
-//	recovery                    Checkpoints
-//	shutdown                    Ending
-var later = slices.Concat(sessionVerbs, windowVerbs, placeVerbs, textVerbs, steerVerbs, shareVerbs, eventVerbs, settingVerbs, endingVerbs)
+var later = slices.Concat(sessionVerbs, windowVerbs, placeVerbs, textVerbs, steerVerbs, shareVerbs, eventVerbs)
 
 // via does a verb by one method of what the server is.
 func via[S any, P params, R any](do func(S, context.Context, P) (R, error)) func(context.Context, *ask, P) (R, error) {

@@ -34,6 +34,8 @@ type Server interface {
 	Pairing
 	Daemon
 	Checkpoints
+	Settings
+	Ending
 }
 
 // Verb is one row of the table.
@@ -101,7 +103,7 @@ func (v Verb) rights() []Right {
 	return all
 }
 
-var table = slices.Concat(paneVerbs, viewerVerbs, pairingVerbs, daemonVerbs, recoveryVerbs)
+var table = slices.Concat(paneVerbs, viewerVerbs, pairingVerbs, daemonVerbs, recoveryVerbs, endingVerbs, settingVerbs)
 
 // params is what every type of parameters says of itself.
 type params interface {

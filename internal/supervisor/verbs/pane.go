@@ -67,7 +67,7 @@ type (
 	PaneNewParams struct {
 		Argv []string `json:"argv,omitzero" max:"256" cli:"rest" help:"the command and its arguments; left out: the login shell"`
 		Cwd  string   `json:"cwd,omitzero" like:"abspath" max:"4096" help:"absolute path of the folder to start in; left out: the home folder"`
-		Cols uint16   `json:"cols,omitzero" min:"1" max:"1000" fault:"invalid.size" help:"columns; left out together with rows: 80x24"`
+		Cols uint16   `json:"cols,omitzero" min:"1" max:"1000" fault:"invalid.size" help:"columns; left out together with rows: as the settings say"`
 		Rows uint16   `json:"rows,omitzero" min:"1" max:"1000" fault:"invalid.size" help:"rows"`
 		Name string   `json:"name,omitzero" max:"512" fault:"invalid.name" help:"name of the pane"`
 	}

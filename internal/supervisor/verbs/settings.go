@@ -2,7 +2,10 @@
 
 package verbs
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Settings is what the verbs of the settings file act on.
 type Settings interface {
@@ -98,6 +101,9 @@ func (ConfigGetParams) on() Resource { return ServerRoot }
 func (ConfigSetParams) on() Resource { return ServerRoot }
 func (DoctorParams) on() Resource    { return ServerRoot }
 
+// doctorTimeout is longer than a run of all checks takes, which has bounds of its own.
+const doctorTimeout = 45 * time.Second
+
 var settingVerbs = []Verb{
 	row[ConfigGetParams, ConfigGetResult]{
 		Name: ConfigGet, Summary: "tell the settings in force", Right: RightAdmin,
@@ -106,7 +112,7 @@ var settingVerbs = []Verb{
 	}.verb(),
 	row[ConfigSetParams, ConfigSetResult]{
 		Name: ConfigSet, Summary: "change a key in the settings file, and nothing that is in force", Right: RightAdmin,
-		Errors: []Code{CodeNoKey, CodeSetting, CodeSettingsFile}, Example: ConfigSetParams{"recovery.enabled", "true"},
+		Errors: []Code{CodeNoKey, CodeSetting, CodeSettingsFile, CodeChanged}, Example: ConfigSetParams{"recovery.enabled", "true"},
 		Do: via(Settings.SetConfig),
 	}.verb(),
 	row[Empty, ConfigCheckResult]{
@@ -116,7 +122,7 @@ var settingVerbs = []Verb{
 	}.verb(),
 	row[Empty, ConfigReloadResult]{
 		Name: ConfigReload, Summary: "put the settings file in force, whole or not at all", Right: RightAdmin,
-		Errors: []Code{CodeSetting, CodeSettingsFile},
+		Errors: []Code{CodeSetting, CodeSettingsFile, CodeNotInForce},
 		Do:     via(Settings.ReloadConfig),
 	}.verb(),
 	row[Empty, ConfigSchemaResult]{
@@ -126,6 +132,7 @@ var settingVerbs = []Verb{
 	row[DoctorParams, DoctorResult]{
 		Name: Doctor, Summary: "look for what would keep terminals from living, being reached or being private", Right: RightAdmin,
 		Errors: []Code{CodeNoCheck}, Example: DoctorParams{[]string{"worker.canary"}},
-		Do: via(Settings.Diagnose),
+		Within: func(DoctorParams) time.Duration { return doctorTimeout },
+		Do:     via(Settings.Diagnose),
 	}.verb(),
 }
