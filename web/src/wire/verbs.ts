@@ -47,6 +47,80 @@ export interface CheckpointStatus {
   text_panes?: number;
 }
 
+export interface ConfigCheckResult {
+  /** path of the settings file */
+  file: string;
+  /** it could be put in force */
+  ok: boolean;
+  /** what is wrong in it */
+  problems: Problem[];
+}
+
+export interface ConfigGetParams {
+  /** key, such as serve.listen, or section; left out: everything */
+  path?: string;
+}
+
+export interface ConfigGetResult {
+  /** keys in the order of the documents */
+  entries: Setting[];
+}
+
+export interface ConfigReloadResult {
+  /** keys that are in force anew */
+  changed: string[];
+  /** keys that wait for the next start */
+  waiting: string[];
+}
+
+export interface ConfigSchemaResult {
+  /** JSON Schema of the settings, for editors */
+  schema: unknown;
+}
+
+export interface ConfigSetParams {
+  /** key, such as serve.listen */
+  path: string;
+  /** value as JSON, or a text as it is */
+  value: string;
+}
+
+export interface ConfigSetResult {
+  /** path of the settings file */
+  file: string;
+  /** a reload will put it in force; otherwise the next start will */
+  live: boolean;
+}
+
+export interface DoctorParams {
+  /** names of checks; left out: all */
+  checks?: string[];
+}
+
+export interface DoctorResult {
+  /** version that looked */
+  version: string;
+  /** the worst of all */
+  status: 'ok' | 'info' | 'warn' | 'error';
+  /** what each check saw */
+  results: Finding[];
+}
+
+export interface Finding {
+  /** name of the check */
+  name: string;
+  /** how it stands */
+  status: 'ok' | 'info' | 'warn' | 'error';
+  /** what was seen */
+  message: string;
+  /** what a failure means for terminals */
+  why: string;
+  /** what to do; empty when there is nothing */
+  remedy: string;
+  /** how long the check took */
+  took_ms: number;
+}
+
 export interface PairNewResult {
   /** address that opens once, within ten minutes */
   url: string;
@@ -96,7 +170,7 @@ export interface PaneNewParams {
   argv?: string[];
   /** absolute path of the folder to start in; left out: the home folder */
   cwd?: string;
-  /** columns; left out together with rows: 80x24 */
+  /** columns; left out together with rows: as the settings say */
   cols?: number;
   /** rows */
   rows?: number;
@@ -166,6 +240,17 @@ export interface PaneStreamResult {
   stream: string;
   /** the frames go on where resume says; otherwise they begin with a REPLAY */
   resumed?: boolean;
+}
+
+export interface Problem {
+  /** key, or what stands in its place; empty for the whole file */
+  path: string;
+  /** line, the first is 1; 0 when it is of no place */
+  line: number;
+  /** character of the line, the first is 1 */
+  column: number;
+  /** what is wrong */
+  message: string;
 }
 
 export interface RecoveryInspectResult {
@@ -243,6 +328,22 @@ export interface ServerInfoResult {
   addresses: string[];
   /** how many panes there are */
   panes: number;
+}
+
+export interface ServerShutdownParams {
+  /** what becomes of terminals: keep detaches, terminate ends them all; left out: as the settings say */
+  sessions?: 'keep' | 'terminate';
+}
+
+export interface Setting {
+  /** key */
+  path: string;
+  /** value in force */
+  value: unknown;
+  /** value without the file */
+  default: unknown;
+  /** a reload puts it in force; otherwise the next start does */
+  live: boolean;
 }
 
 export interface ViewerListParams {
@@ -346,6 +447,8 @@ export interface VerbErrors {
   'conflict.layer': Record<string, never>;
   /** there is no split of that axis around the pane */
   'conflict.no_split': Record<string, never>;
+  /** somebody else changed the settings file meanwhile; nothing was written */
+  'conflict.settings': Record<string, never>;
   /** the shell is not at its prompt */
   'conflict.not_at_prompt': Record<string, never>;
   /** a checkpoint is being written */
@@ -376,6 +479,8 @@ export interface VerbErrors {
   'unavailable.marks': Record<string, never>;
   /** the settings file cannot be read or written safely */
   'unavailable.settings': Record<string, never>;
+  /** a part of spawnd could not get ready for the new settings; the old ones are in force */
+  'unavailable.not_in_force': Record<string, never>;
   /** the new execution failed */
   'unavailable.spawn': Record<string, never>;
   /** checkpoints are switched off */
@@ -424,6 +529,20 @@ export interface VerbCalls {
   'recovery.forget': { params: CheckpointParams; result: Record<string, never> };
   /** replace an archive by a new terminal */
   'pane.relaunch': { params: PaneRelaunchParams; result: PaneRelaunchResult };
+  /** end spawnd */
+  'server.shutdown': { params: ServerShutdownParams; result: Record<string, never> };
+  /** tell the settings in force */
+  'config.get': { params: ConfigGetParams; result: ConfigGetResult };
+  /** change a key in the settings file, and nothing that is in force */
+  'config.set': { params: ConfigSetParams; result: ConfigSetResult };
+  /** check the settings file, with no effect */
+  'config.check': { params: Record<string, never>; result: ConfigCheckResult };
+  /** put the settings file in force, whole or not at all */
+  'config.reload': { params: Record<string, never>; result: ConfigReloadResult };
+  /** print the JSON Schema of the settings */
+  'config.schema': { params: Record<string, never>; result: ConfigSchemaResult };
+  /** look for what would keep terminals from living, being reached or being private */
+  doctor: { params: DoctorParams; result: DoctorResult };
 }
 
 export type VerbName = keyof VerbCalls;
