@@ -29,6 +29,7 @@ import (
 	"spawn/internal/supervisor/fleet"
 	"spawn/internal/supervisor/loginenv"
 	"spawn/internal/supervisor/page"
+	"spawn/internal/supervisor/recovery"
 	"spawn/internal/supervisor/rtc"
 	"spawn/internal/supervisor/signaling"
 	"spawn/internal/supervisor/topology"
@@ -175,6 +176,12 @@ func (s *Supervisor) openRecovery(folders config.Folders) error {
 		return err
 	}
 	s.settings.SubscribeLast(s.keeper)
+	s.lastWord = func(ctx context.Context, whole bool) error {
+		if !whole {
+			return nil // what may still run was not ended: the last good checkpoint stands
+		}
+		return s.keeper.final(ctx, recovery.ShutdownClean)
+	}
 	return nil
 }
 
