@@ -345,9 +345,9 @@ func (h *host) shows(pane string) string {
 // identity is that of the host's store.
 func (h *host) identity() recovery.Identity {
 	h.Helper()
-	_, id, err := recovery.Locate(h.dir+"/s", "", h.dir+"/r/spawn/spawnd.sock", os.Getuid())
+	dir, err := filepath.EvalSymlinks(h.dir)
 	h.must(err)
-	return id
+	return recovery.Identity{Socket: dir + "/r/spawn/spawnd.sock", UID: os.Getuid()}
 }
 
 func (h *host) store() string { return filepath.Join(h.dir, "s/spawn/recovery", h.identity().Key()) }
