@@ -336,7 +336,7 @@ func (h *host) relaunch(pane string, argv ...string) (r verbs.PaneRelaunchResult
 // shows is what somebody who attaches to a pane is given: the replay as text, and how it ended.
 func (h *host) shows(pane string) string {
 	h.Helper()
-	stream, _, err := h.socket().Stream(context.Background(), verbs.PaneStreamParams{Pane: pane, ReadOnly: true})
+	stream, _, err := h.socket().Stream(context.Background(), verbs.PaneStreamParams{Pane: pane, ReadOnly: true, History: true})
 	h.must(err)
 	defer stream.Close()
 	return h.replay(stream)

@@ -522,7 +522,7 @@ func textExpiry(t *testing.T) {
 	t.Run("plain", func(t *testing.T) {
 		h := newHost(t, withText+`,"text_max_rows":40`)
 		h.serve()
-		h.start("sh", "-c", `for i in $(seq 100); do echo line $i; done; printf 'h\303\251llo \342\230\203 \033[31mred\033[0m \033]0;title\007'; sleep 1000`)
+		h.start("sh", "-c", `for i in $(seq 100); do echo line $i; done; printf 'h\303\251llo \342\230\203 \033[31mred\033[0m\033]0;title\007'; sleep 1000`)
 		h.awaitShown("p0", "red")
 		saved := h.decode(h.checkpoint())
 		text := saved.Panes[0].Text
@@ -764,17 +764,16 @@ func orphans(t *testing.T) {
 	h := newHost(t, on)
 	h.serve()
 	h.start("sh", "-c", "setsid sleep 1000 & exec sleep 1000")
-	var old int
+	shell, old := h.foreground(), 0
 	h.await("a descendant has left the terminal", func() bool {
 		for _, pid := range h.processes() {
 			args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-			if sid, _ := sessionOf(pid); string(args) == "sleep\x001000\x00" && sid == pid {
+			if sid, _ := sessionOf(pid); string(args) == "sleep\x001000\x00" && sid == pid && pid != shell {
 				old = pid
 			}
 		}
 		return old != 0
 	})
-	shell := h.foreground()
 	id := h.checkpoint()
 	h.kill()
 	for _, pid := range h.processes() { // all but the orphan

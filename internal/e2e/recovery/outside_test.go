@@ -71,6 +71,7 @@ func (h *host) foreground() int {
 // reuse starts a process of somebody else's that has the number of one that is gone.
 func (h *host) reuse(pid int) int {
 	h.Helper()
+	h.await("the number is free", func() bool { _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); return err != nil })
 	for range 200 {
 		if err := os.WriteFile("/proc/sys/kernel/ns_last_pid", []byte(strconv.Itoa(pid-1)), 0); err != nil {
 			h.Fatalf("choose the number of the next process: %v", err)
