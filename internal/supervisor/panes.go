@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"time"
 
 	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/sessiond/wire"
@@ -17,7 +16,6 @@ import (
 	"spawn/internal/supervisor/fleet"
 	"spawn/internal/supervisor/loginenv"
 	"spawn/internal/supervisor/page"
-	"spawn/internal/supervisor/recovery"
 	"spawn/internal/supervisor/topology"
 )
 
@@ -294,7 +292,7 @@ func (ps *panes) Attach(id string, sink fanout.Sink, o fanout.AttachOptions) (*f
 	ps.mu.Unlock()
 	switch {
 	case p != nil && p.archive != nil: // it has its size, and nobody reads what is typed
-		p.archive.expire(recovery.MillisOf(time.Now()), ps.keeper.policy())
+		ps.expireTexts(ps.keeper.policy())
 		o.ReadOnly, o.Cols, o.Rows = true, 0, 0
 		return p.attach(sink, o)
 	case p != nil:
@@ -356,20 +354,17 @@ func (ps *panes) row(at topology.Pane, where topology.Place) Row {
 		ID: at.ID, Worker: endpoint.SessionID(at.SessionID), Name: at.Name, Session: where.Session, Window: where.Window, Index: where.Index,
 		Layer: at.Layer(), Tags: at.Tags, Archive: at.Archive,
 	}
-	if p != nil {
+	if p != nil && p.archive == nil {
 		r.Facts = p.Facts()
-	}
-	if p != nil && p.archive != nil { // its hub says EXIT of it all the same
-		size := r.Facts
-		r.Facts = ended(*at.End, at.Title)
-		r.Cols, r.Rows, r.Viewers = size.Cols, size.Rows, size.Viewers
-	}
-	if p != nil {
 		return r
 	}
 	r.Facts = Facts{State: StateRunning, Title: at.Title}
 	if at.End != nil {
 		r.Facts = ended(*at.End, at.Title)
+	}
+	if p != nil { // whatever an archive's hub says of an end, only the tree knows whether one was seen
+		shown := p.Facts()
+		r.Cols, r.Rows, r.Viewers = shown.Cols, shown.Rows, shown.Viewers
 	}
 	return r
 }

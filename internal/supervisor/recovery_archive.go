@@ -154,6 +154,8 @@ type archiveSource struct {
 	}
 }
 
+var _ fanout.Source = (*archiveSource)(nil)
+
 func newArchiveSource(shown *recovery.Shown, exit wire.Exit) *archiveSource {
 	s := &archiveSource{shown: shown, exit: exit, more: make(chan struct{}, 1), gone: make(chan struct{})}
 	var nonce [8]byte

@@ -30,10 +30,11 @@ const (
 // Locks: panes.mu before mu. The store has its own, under which it waits for the disk; nothing is held when
 // it is called.
 type keeper struct {
-	store  *recovery.Store // nil until open
-	panes  *panes
-	log    *slog.Logger
-	kick   chan struct{} // 1 slot: what is due next may be another
+	store *recovery.Store // nil until open
+	panes *panes          // likewise
+	log   *slog.Logger
+	kick  chan struct{} // 1 slot: what is due next may be another
+	// parted is the text of terminals from right before they were ended, by pane; nil before that.
 	parted map[string]recovery.Rows
 
 	mu struct {
@@ -209,9 +210,7 @@ func (k *keeper) restore(id, owner string) (topology.Mapping, error) {
 	if err != nil {
 		return topology.Mapping{}, err
 	}
-	k.mu.Lock()
-	k.mu.restored = true
-	k.mu.Unlock()
+	k.unsure()
 	k.store.Restored(id)
 	k.nudge()
 	return ids, nil

@@ -149,7 +149,7 @@ func (k *keeper) remount() {
 		if at.Archive == nil {
 			continue
 		}
-		k.mu.restored = true // nobody else runs yet
+		k.unsure()
 		plan, known := read[at.Archive.Checkpoint]
 		if !known {
 			plan = k.replan(at.Archive.Checkpoint)
@@ -157,6 +157,13 @@ func (k *keeper) remount() {
 		}
 		k.panes.remount(at, plan)
 	}
+}
+
+// unsure notes that archives are, or were, shown.
+func (k *keeper) unsure() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.mu.restored = true
 }
 
 // replan is empty when the checkpoint is not to be had.

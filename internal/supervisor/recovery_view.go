@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"spawn/internal/sessiond/wire"
-	"spawn/internal/supervisor/fanout"
 	"spawn/internal/supervisor/recovery"
 	"spawn/internal/supervisor/topology"
 )
@@ -18,7 +17,7 @@ const (
 	// textAskedMax is how many terminals are asked for their text at once. Each answer may take a megabyte,
 	// and the workers are other processes that have something else to do.
 	textAskedMax = 8
-	// sizeUnknown is that of a terminal whose worker was gone before this spawnd began.
+	// colsUnknown and rowsUnknown are the size of a terminal whose worker was gone before this spawnd began.
 	colsUnknown, rowsUnknown = 80, 24
 	// exitCodeKept is the largest code that a checkpoint may hold.
 	exitCodeKept = 255
@@ -31,6 +30,8 @@ type view struct {
 	panes []recovery.PaneFacts
 	rows  map[string]recovery.Rows
 }
+
+var _ recovery.Snapshot = (*view)(nil)
 
 // view takes the tree at one moment; ends of terminals are part of it. Sizes and text are asked for behind
 // that, from everybody at once and for within at most: a terminal that does not answer has none. A
@@ -213,10 +214,6 @@ func (p *pane) text(ctx context.Context, policy recovery.Policy) (recovery.Rows,
 	}
 	return recovery.Rows{Screen: shot.Screen, History: shot.History}, true
 }
-
-var _ recovery.Snapshot = (*view)(nil)
-
-var _ fanout.Source = (*archiveSource)(nil)
 
 // runningCount is how many terminals run.
 func (ps *panes) runningCount() int {
