@@ -101,6 +101,11 @@ func (ps *panes) archives() []*pane {
 	return out
 }
 
+func (ps *panes) isArchive(id string) bool {
+	at, ok := ps.current().Pane(id)
+	return ok && at.Archive != nil
+}
+
 func (ps *panes) nextExpiry(p recovery.Policy) (at time.Time, ok bool) {
 	for _, pane := range ps.archives() {
 		if next, has := pane.archive.nextExpiry(p); has && (!ok || next.Before(at)) {

@@ -45,21 +45,21 @@ func sessionOf(pid int) (int, error) {
 	return session, err
 }
 
-// childOf is the only child of a process.
-func (h *host) childOf(pid int) int {
+// childOf is the only child of a process, which may still be starting it.
+func (h *host) childOf(pid int) (child int) {
 	h.Helper()
-	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	h.must(err)
-	for _, path := range tasks {
-		text, _ := os.ReadFile(path)
-		if fields := strings.Fields(string(text)); len(fields) > 0 {
-			child, err := strconv.Atoi(fields[0])
-			h.must(err)
-			return child
+	h.await(fmt.Sprintf("process %d has a child", pid), func() bool {
+		tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+		h.must(err)
+		for _, path := range tasks {
+			text, _ := os.ReadFile(path)
+			if _, err := fmt.Sscan(string(text), &child); err == nil {
+				return true
+			}
 		}
-	}
-	h.Fatalf("process %d has no child", pid)
-	return 0
+		return false
+	})
+	return child
 }
 
 // foreground is the process that pane p0's terminal was started with.

@@ -166,11 +166,15 @@ func TestARelaunchEndsTheArchive(t *testing.T) {
 	h.plant(c)
 	h.serve()
 	h.restore(planted)
-	s, viewer, err := h.socket().Stream(t.Context(), verbs.PaneStreamParams{Pane: "p0"})
+	s, viewer, err := h.socket().Stream(t.Context(), verbs.PaneStreamParams{Pane: "p0", Cols: 200, Rows: 50, Take: true})
 	h.must(err)
 	defer s.Close()
 	h.replay(s)
 	h.must(s.Input([]byte("x"))) // goes nowhere
+	h.must(s.Resize(100, 30))    // nor does this
+	if p := h.pane("p0"); p.Cols != 80 || p.Rows != 24 || p.Viewers != 1 {
+		t.Errorf("%+v", p)
+	}
 	made := h.relaunch("p0", "sh", "-c", `read line; echo "got $line in $SPAWN_PANE"; sleep 1000`)
 	for {
 		if _, _, err := s.Recv(); err != nil {
