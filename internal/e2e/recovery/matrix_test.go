@@ -244,6 +244,7 @@ func interruptedWrites(t *testing.T) {
 		{"killed at the folder's sync", "fsync:signal=KILL:when=2", true},
 	} {
 		t.Run(step.name, func(t *testing.T) {
+			needsTracer(t)
 			h := newHost(t, on)
 			h.serve()
 			h.start("sleep", "1000")
@@ -761,6 +762,8 @@ func duplicateLaunch(t *testing.T) {
 
 // A number that a process had means nothing: whoever has it now is left alone, and no restore starts anything.
 func orphans(t *testing.T) {
+	needsRoot(t)
+	needsTracer(t)
 	h := newHost(t, on)
 	h.serve()
 	h.start("sh", "-c", "setsid sleep 1000 & exec sleep 1000")

@@ -22,6 +22,22 @@ import (
 	"spawn/internal/supervisor/verbs"
 )
 
+// needsRoot skips what only root can bring about: other users, small file systems, chosen process numbers.
+func needsRoot(t *testing.T) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("only root can bring this about")
+	}
+}
+
+// needsTracer skips what a tracer brings about or sees, where there is none.
+func needsTracer(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("strace"); err != nil {
+		t.Skip("strace is not installed")
+	}
+}
+
 // digest is that of the text that a JSON string holds.
 func digest(quoted string) []byte {
 	var payload string
@@ -115,9 +131,12 @@ func filesystemSecurity(t *testing.T) {
 		"pipe":             func(h *host) { h.must(os.Remove(h.file(bad))); h.must(syscall.Mkfifo(h.file(bad), 0o600)) },
 		"folder":           func(h *host) { h.must(os.Remove(h.file(bad))); h.must(os.Mkdir(h.file(bad), 0o700)) },
 		"replaced file":    func(h *host) { h.must(os.Remove(h.file(bad))); h.must(os.WriteFile(h.file(bad), nil, 0o660)) },
-		"temporary folder": func(h *host) { h.must(os.Remove(h.file(bad))); h.must(os.Symlink("/etc/passwd", h.file(bad))) },
+		"link to a secret": func(h *host) { h.must(os.Remove(h.file(bad))); h.must(os.Symlink("/etc/passwd", h.file(bad))) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "other uid" {
+				needsRoot(t)
+			}
 			h := newHost(t, withText)
 			h.plant(one(planted, 1))
 			h.plant(one(bad, 2))
@@ -152,6 +171,9 @@ func filesystemSecurity(t *testing.T) {
 		"another's store": func(h *host) error { return os.Chown(h.store(), 12345, -1) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "another's store" {
+				needsRoot(t)
+			}
 			h := newHost(t, on)
 			h.plant(one(planted, 1))
 			h.must(spoil(h))
@@ -167,6 +189,7 @@ func filesystemSecurity(t *testing.T) {
 
 // A full disk costs the new checkpoint alone.
 func diskFull(t *testing.T) {
+	needsRoot(t)
 	h := newHost(t, on)
 	h.must(os.MkdirAll(h.store(), 0o700))
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=64k,mode=0700", "tmpfs", h.store()).CombinedOutput(); err != nil {
@@ -199,6 +222,7 @@ func diskFull(t *testing.T) {
 
 // Somebody else can neither look at checkpoints nor ask for them.
 func anotherUser(t *testing.T) {
+	needsRoot(t)
 	h := newHost(t, on)
 	h.plant(one(planted, 1))
 	h.serve()
