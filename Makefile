@@ -10,7 +10,7 @@ LDFLAGS := -s -w -X spawn/internal/version.Version=$(VERSION)
 GOFLAGS_BUILD := -trimpath -ldflags '$(LDFLAGS)'
 export CGO_ENABLED ?= 0
 
-.PHONY: build run test test-go test-web test-e2e web web-deps gen lint bench fuzz chaos clean tools cross
+.PHONY: build run test test-go test-web test-e2e web web-deps gen lint bench fuzz chaos seeded-bugs clean tools cross
 
 build:
 	go build $(GOFLAGS_BUILD) -o bin/ ./cmd/...
@@ -61,16 +61,20 @@ cross:
 	GOOS=windows GOARCH=amd64 go build -o /dev/null ./cmd/spawnd && GOOS=windows GOARCH=amd64 go build -o /dev/null ./cmd/spawn-worker
 	GOOS=darwin GOARCH=arm64 go build -o /dev/null ./cmd/spawnd && GOOS=darwin GOARCH=arm64 go build -o /dev/null ./cmd/spawn-worker
 
-bench:
+bench: tools
 	go run ./tools/bench $(ARGS)
 
 FUZZTIME ?= 30s
 fuzz:
 	./scripts/fuzz.sh $(FUZZTIME)
 
-# SIZE=gate|long sets how many kills; SEED= replays a run.
-chaos: build
-	CGO_ENABLED=1 SPAWN_CHAOS=$(or $(SIZE),long) SPAWN_SEED=$(SEED) go test -race -count=1 -timeout 150m -run 'Survives|Supervisor' -v ./internal/e2e/
+# One line for each class of faults. SIZE=gate|long sets how many runs; SEED= replays a run; RUN= picks tests.
+chaos:
+	CGO_ENABLED=1 SIZE=$(or $(SIZE),long) SEED=$(SEED) RUN='$(RUN)' ./scripts/chaos.sh
+
+# Puts each known bug into a copy of the tree and wants its test to fail. BUG= picks some.
+seeded-bugs:
+	./scripts/seeded-bugs.sh $(BUG)
 
 clean:
 	rm -rf bin test-output

@@ -17,44 +17,88 @@ import (
 )
 
 func attachCommand() *cobra.Command {
-	var readOnly bool
+	var v visit
 	cmd := &cobra.Command{
-		Use:   "attach ID",
+		Use:   "attach [ID]",
 		Short: "Show a terminal in this one; " + detachHelp,
-		Long: `Shows a terminal in this one, until it ends or you detach.
+		Long: `Shows a terminal in this one, until it ends or you detach. Without an id it is the one that was used last;
+when there is none, one is started.
 
 You take control of it, its size included, unless you only watch. ` + detachHelp + `.
-The terminal goes on when you detach, when this connection breaks and when spawnd restarts.`,
-		Args:              oneID,
+The terminal goes on when you detach, when this connection breaks and when spawnd restarts. When it ends,
+the next one of its session is shown, if there is one.
+
+Keys behind Ctrl-\:
+
+  d      detach
+  n p    the next window of the session, the one before
+  0-9    the window with that number in the session
+  ( )    the session before, the next one
+  o      the next terminal in the window
+  c      a new window, with your login shell
+  ?      these keys, in one line at the foot of the screen
+
+Ctrl-\ twice sends it once.`,
+		Args:              anID,
 		ValidArgsFunction: onePane,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return attach(cmd.Context(), args[0], readOnly, cmd.ErrOrStderr())
+			if len(args) > 0 {
+				v.pane = args[0]
+			}
+			return v.run(cmd.Context(), cmd.ErrOrStderr())
 		},
 	}
-	cmd.Flags().BoolVar(&readOnly, "read-only", false, "watch, and never type")
+	cmd.Flags().BoolVar(&v.readOnly, "read-only", false, "watch, and never type")
+	cmd.Flags().BoolVar(&v.one, "one", false, "end with the terminal, whatever else there is")
 	return cmd
 }
 
 const detachHelp = "Ctrl-\\ then d detaches"
 
-func attach(ctx context.Context, pane string, readOnly bool, messages io.Writer) error {
-	socket, err := controlSocket()
-	if err != nil {
+// visit is one attach.
+type visit struct {
+	socket        dial.Socket
+	pane          string // where to begin; "" for the one that was used last
+	readOnly, one bool
+}
+
+func (v visit) run(ctx context.Context, messages io.Writer) error {
+	var err error
+	if v.socket, err = controlSocket(); err != nil {
 		return err
 	}
 	outcome, err := localattach.Run(ctx, localattach.Options{
-		In: os.Stdin, Out: os.Stdout, Retry: mayPass,
-		Dial: func(ctx context.Context, cols, rows uint16) (localattach.Remote, error) {
-			stream, _, err := socket.Stream(ctx, verbs.PaneStreamParams{
-				Pane: pane, Cols: cols, Rows: rows, History: true, ReadOnly: readOnly, Take: !readOnly, Name: "attach on " + ttyName(),
-			})
-			return remote(stream), err
-		},
+		In: os.Stdin, Out: os.Stdout, Pane: v.pane, Places: v, One: v.one, Retry: mayPass, Dial: v.dial,
 	})
 	if err != nil {
 		return err
 	}
-	return report(outcome, pane, messages)
+	return report(outcome, outcome.Pane, messages)
+}
+
+func (v visit) dial(ctx context.Context, pane string, cols, rows uint16) (localattach.Remote, error) {
+	stream, _, err := v.socket.Stream(ctx, verbs.PaneStreamParams{
+		Pane: pane, Cols: cols, Rows: rows, ReadOnly: v.readOnly, Take: !v.readOnly, Name: "attach on " + ttyName(),
+	})
+	return remote(stream), err
+}
+
+// Map is part of localattach.Places.
+func (v visit) Map(ctx context.Context) (localattach.Map, error) {
+	var windows verbs.WindowListResult
+	var panes verbs.PaneListResult
+	if err := v.socket.Call(ctx, verbs.WindowList, verbs.WindowListParams{}, &windows); err != nil {
+		return localattach.Map{}, err
+	}
+	err := v.socket.Call(ctx, verbs.PaneList, verbs.Empty{}, &panes)
+	return localattach.Map{Windows: windows.Windows, Panes: panes.Panes}, err
+}
+
+// New is part of localattach.Places.
+func (v visit) New(ctx context.Context, session string, cols, rows uint16) (string, error) {
+	var made verbs.WindowResult
+	err := v.socket.Call(ctx, verbs.WindowNew, verbs.WindowNewParams{Session: session, Cols: cols, Rows: rows}, &made)
+	return made.Window.Active, err
 }
 
 // remote keeps a nil stream from becoming an interface that is not nil.

@@ -24,6 +24,10 @@ func noArgs(cmd *cobra.Command, args []string) error { return classed(cobra.NoAr
 
 func oneID(cmd *cobra.Command, args []string) error { return classed(cobra.ExactArgs(1)(cmd, args)) }
 
+func anID(cmd *cobra.Command, args []string) error {
+	return classed(cobra.MaximumNArgs(1)(cmd, args))
+}
+
 func classed(err error) error {
 	if err == nil {
 		return nil

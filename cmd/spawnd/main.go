@@ -42,7 +42,7 @@ func rootCommand() *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return invalid(err) })
-	root.AddCommand(serveCommand(), installServiceCommand(), mcpCommand())
+	root.AddCommand(serveCommand(), installServiceCommand(), mcpCommand(), guideCommand())
 	root.AddCommand(terminalCommands()...)
 	root.AddCommand(verbCommands()...)
 	return root

@@ -49,6 +49,19 @@ func (h *mcpHost) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
+// shell makes a program the one of new terminals.
+func (h *mcpHost) shell(path string) {
+	h.Helper()
+	folder := filepath.Join(h.dir, "c", "spawn")
+	err := os.MkdirAll(folder, 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, "config.hujson"), []byte(`{"shell": {"command": ["`+path+`"]}}`), 0o600)
+	}
+	if err != nil {
+		h.Fatal(err)
+	}
+}
+
 // serve runs a spawnd until the test ends.
 func (h *mcpHost) serve() {
 	h.Helper()
@@ -131,6 +144,38 @@ func TestMCPDrivesARealShell(t *testing.T) {
 	} {
 		if text, failed := h.callTool(ctx, s, name, c.arguments); !failed || !strings.Contains(text, `{"error":{"code":"`+c.code+`"`) {
 			t.Errorf("%s: %t %s", name, failed, text)
+		}
+	}
+}
+
+// A model runs a command in a shell, types into a program and reads what it shows.
+func TestMCPRunsACommandAndReadsItsResult(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	h := newMCPHost(t)
+	h.shell("/bin/bash")
+	h.serve()
+	s := h.connect(ctx)
+	defer h.callTool(ctx, s, "pane_close", map[string]any{"pane": "p0"})
+	if made, failed := h.callTool(ctx, s, "pane_new", nil); failed {
+		t.Fatal(made)
+	}
+	for _, c := range []struct {
+		tool      string
+		arguments map[string]any
+		want      string
+	}{
+		{"pane_run", map[string]any{"command": "echo \"$((6 * 7))\"\n(exit 3)"}, `{"output":"42\n","cut":false,"exit_code":3,`},
+		{"pane_send", map[string]any{"text": "cat"}, `{"bytes":3}`},
+		{"pane_send", map[string]any{"keys": []string{"Enter"}}, `{"bytes":1}`},
+		{"pane_send", map[string]any{"text": "from a model\r"}, `{"bytes":13}`},
+		{"pane_wait", map[string]any{"regex": "^from a model$"}, `{"line":"from a model",`},
+		{"pane_run", map[string]any{"command": "true"}, `{"error":{"code":"conflict.not_at_prompt"`},
+		{"pane_capture", map[string]any{"format": "plain"}, `"from a model"`},
+	} {
+		c.arguments["pane"] = "p0"
+		if text, failed := h.callTool(ctx, s, c.tool, c.arguments); !strings.Contains(text, c.want) || failed != strings.Contains(c.want, "error") {
+			t.Errorf("%s %v: %s", c.tool, c.arguments, text)
 		}
 	}
 }

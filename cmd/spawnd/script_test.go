@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -19,8 +20,11 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/sessiond/wire"
 	"spawn/internal/strictjson"
 	"spawn/internal/supervisor/verbs"
+	"spawn/internal/supervisor/verbs/dial"
 )
 
 // patience is how long anything that should happen at once may take on a loaded machine.
@@ -51,6 +55,9 @@ func build(m *testing.M) int {
 //
 //	serve             start a spawnd and wait until it is ready
 //	exits N ARG...    run spawnd with the arguments and expect exit code N
+//	viewer PANE NAME [--read-only]
+//	                  attach a viewer of that name until the script ends
+//	stream P IN WANT  become a viewer of pane P, type IN, and read until WANT has been put out
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -75,7 +82,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"serve": scriptServe, "exits": scriptExits,
+			"serve": scriptServe, "exits": scriptExits, "viewer": scriptViewer, "stream": scriptStream,
 		},
 	})
 }
@@ -161,6 +168,57 @@ func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("spawnd %s: exit code %d, want %d", strings.Join(args[1:], " "), got, want)
+	}
+}
+
+func scriptViewer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: viewer PANE NAME [--read-only]")
+	}
+	socket := dial.Socket{Path: filepath.Join(ts.Getenv("XDG_RUNTIME_DIR"), "spawn", "spawnd.sock"), CheckPeer: endpoint.CheckPeer}
+	stream, _, err := socket.Stream(context.Background(), verbs.PaneStreamParams{Pane: args[0], Name: args[1], ReadOnly: len(args) == 3})
+	ts.Check(err)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			if _, _, err := stream.Recv(); err != nil {
+				return
+			}
+		}
+	}()
+	ts.Defer(func() { _ = stream.Close(); <-ended })
+}
+
+// scriptStream speaks the frames that follow pane.stream.
+func scriptStream(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: stream PANE INPUT WANT")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	socket := dial.Socket{Path: filepath.Join(ts.Getenv("XDG_RUNTIME_DIR"), "spawn", "spawnd.sock")}
+	s, result, err := socket.Stream(ctx, verbs.PaneStreamParams{Pane: args[0], Cols: 100, Rows: 30, Take: true, Name: "script"})
+	ts.Check(err)
+	defer s.Close()
+	defer context.AfterFunc(ctx, func() { _ = s.Close() })()
+	ts.Check(s.Input([]byte(args[1] + "\r")))
+	var out []byte
+	first := true
+	for !bytes.Contains(out, []byte(args[2])) {
+		kind, payload, err := s.Recv()
+		if err != nil {
+			ts.Fatalf("viewer %s: %v after %q", result.Viewer, err, out)
+		}
+		switch kind {
+		case wire.KindReplay:
+			first = false
+		case wire.KindOutput:
+			if first {
+				ts.Fatalf("output came before the first snapshot")
+			}
+			out = append(out, payload...)
+		}
 	}
 }
 

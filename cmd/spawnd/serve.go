@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/supervisor"
 	"spawn/internal/version"
 	"spawn/web"
@@ -29,7 +30,8 @@ func serveCommand() *cobra.Command {
 
 The address to open is one line on standard output; everything else is log on standard error.
 SIGTERM and SIGINT detach: terminals go on, and the next spawnd adopts them. The setting
-shutdown.sessions = "terminate" makes them end every terminal instead.`,
+shutdown.sessions = "terminate" makes them end every terminal instead; so does, once,
+spawnd server shutdown --sessions terminate.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			flags := startFlags{listen: listen}
@@ -70,6 +72,7 @@ func serve(ctx context.Context, flags startFlags, out io.Writer) error {
 	if err == nil {
 		err = notifyReady()
 	}
+	failpoint.Pass(failpoint.Serving)
 	if err == nil {
 		err = s.Serve(ctx)
 	}

@@ -5,11 +5,14 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/supervisor/access"
 	"spawn/internal/supervisor/config"
 	"spawn/internal/supervisor/loginenv"
 	"spawn/internal/supervisor/verbs"
@@ -108,7 +111,7 @@ func call(ctx context.Context, verb string, params, result any) error {
 // tokenVariable says who asks, for programs that were given an identity of their own.
 const tokenVariable = "SPAWN_TOKEN"
 
-// controlSocket is where the spawnd of this user and these variables listens.
+// controlSocket is where the spawnd of this user and these variables listens, and who we say we are there.
 func controlSocket() (dial.Socket, error) {
 	account, err := loginenv.Current(os.Getenv)
 	if err != nil {
@@ -118,5 +121,13 @@ func controlSocket() (dial.Socket, error) {
 	if err != nil {
 		return dial.Socket{}, err
 	}
-	return dial.Socket{Path: folders.ControlSocket(), CheckPeer: endpoint.CheckPeer, Token: os.Getenv(tokenVariable)}, nil
+	token := os.Getenv(tokenVariable)
+	if token == access.OwnerWord {
+		if token, err = access.ReadOwnerToken(folders.Runtime); errors.Is(err, fs.ErrNotExist) {
+			return dial.Socket{}, verbs.Errorf(verbs.CodeNoDaemon, "%s", err)
+		} else if err != nil {
+			return dial.Socket{}, err
+		}
+	}
+	return dial.Socket{Path: folders.ControlSocket(), CheckPeer: endpoint.CheckPeer, Token: token}, nil
 }

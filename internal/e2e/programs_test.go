@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build linux
+
 package e2e
 
 import (
@@ -16,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"spawn/internal/e2e/rig"
 	"spawn/internal/sessiond/emulator"
 	"spawn/internal/sessiond/wire"
 	"spawn/internal/strictjson"
@@ -55,24 +58,24 @@ type moment struct {
 // Real programs on a real PTY: at random moments the replay, painted into a fresh emulator and into
 // xterm.js, is the live screen.
 func TestReplayEqualsTheLiveScreenOfRealPrograms(t *testing.T) {
-	seed := seedOf(t)
-	h := newHost(t)
-	d := h.serve()
+	seed := rig.Seed(t)
+	h := rig.NewHost(t)
+	d := h.Serve()
 	for i, p := range programs {
 		t.Run(p.name, func(t *testing.T) {
 			if _, err := exec.LookPath(p.argv[0]); err != nil {
 				skipOrFail(t, p.argv[0]+" is not installed")
 			}
-			raw, moments := h.play(t, p, rand.New(rand.NewPCG(seed, uint64(i))))
+			raw, moments := play(t, h, p, rand.New(rand.NewPCG(seed, uint64(i))))
 			compareOurs(t, raw, moments)
 			compareOracle(t, raw, moments)
 		})
 	}
 	// The server of tmux is a daemon of its own, which no terminal's end may take along.
-	_ = exec.Command("tmux", "-L", filepath.Base(h.dir), "kill-server").Run()
-	h.closeAll()
-	d.stop()
-	h.awaitNothingLeft()
+	_ = exec.Command("tmux", "-L", filepath.Base(h.Dir), "kill-server").Run()
+	h.CloseAll()
+	d.Stop()
+	h.AwaitNothingLeft()
 }
 
 func skipOrFail(t *testing.T, why string) {
@@ -85,19 +88,19 @@ func skipOrFail(t *testing.T, why string) {
 
 // play starts the program once a viewer is there to record it from its first byte, then types and takes
 // snapshots. A REPLAY comes in order with the output, so what was recorded before it is what it must show.
-func (h *host) play(t *testing.T, p program, random *rand.Rand) ([]byte, []moment) {
+func play(t *testing.T, h *rig.Host, p program, random *rand.Rand) ([]byte, []moment) {
 	t.Helper()
-	text := filepath.Join(h.dir, "text")
+	text := filepath.Join(h.Dir, "text")
 	if err := os.WriteFile(text, sampleText(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	words := strings.NewReplacer("TEXT", text, "SOCKET", filepath.Base(h.dir))
+	words := strings.NewReplacer("TEXT", text, "SOCKET", filepath.Base(h.Dir))
 	args := []string{"sh", "-c", `stty -echo; read go; stty echo; exec "$@"`, "sh"}
 	for _, a := range p.argv {
 		args = append(args, words.Replace(a))
 	}
-	pane := h.newPane(verbs.PaneNewParams{Argv: args, Cwd: h.dir, Cols: programCols, Rows: programRows})
-	stream, _, err := h.socket().Stream(t.Context(), verbs.PaneStreamParams{Pane: pane.ID, Cols: programCols, Rows: programRows})
+	pane := h.NewPane(verbs.PaneNewParams{Argv: args, Cwd: h.Dir, Cols: programCols, Rows: programRows})
+	stream, _, err := h.Socket().Stream(t.Context(), verbs.PaneStreamParams{Pane: pane.ID, Cols: programCols, Rows: programRows})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,12 +123,12 @@ func typeAndLook(s *dial.Stream, p program, random *rand.Rand, shown <-chan stru
 		return err
 	}
 	for range momentsEach {
-		pause(random, keyPauseMax)
+		rig.Pause(random, keyPauseMax)
 		for range random.IntN(3) {
 			if err := s.Input([]byte(p.keys[random.IntN(len(p.keys))])); err != nil {
 				return err
 			}
-			pause(random, keyPauseMax)
+			rig.Pause(random, keyPauseMax)
 		}
 		if err := s.RequestReplay(0); err != nil {
 			return err

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build linux
+
 package e2e
 
 import (
@@ -9,51 +11,54 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"spawn/internal/e2e/rig"
 )
 
 const (
-	twinRounds   = 200
-	exitConflict = 5
+	twinRounds     = 200
+	exitConflict   = 5
+	linesPerSecond = 100 // of a generator
 )
 
 // Two supervisors that start at once: one serves, the other ends with its own code and has touched nothing.
 func TestSupervisorsNeverShareAFolder(t *testing.T) {
-	seed := seedOf(t)
+	seed := rig.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
-	h := newHost(t)
-	first := h.serve()
-	terminal := h.startLoads(1, seed)[0]
-	first.kill()
+	h := rig.NewHost(t)
+	first := h.Serve()
+	terminal := h.StartLoad(seed, linesPerSecond)
+	first.Kill()
 	for round := range twinRounds {
-		winner, loser := h.startTwins(random)
-		if loser.cmd.ProcessState.ExitCode() != exitConflict {
-			t.Fatalf("round %d: the second spawnd ended with %v\n%s", round, loser.cmd.ProcessState, loser.log)
+		winner, loser := startTwins(h, random)
+		if loser.Cmd.ProcessState.ExitCode() != exitConflict {
+			t.Fatalf("round %d: the second spawnd ended with %v\n%s", round, loser.Cmd.ProcessState, loser.Log)
 		}
-		if p := h.pane(terminal.pane.ID); p.PID != terminal.pane.PID {
+		if p := h.Pane(terminal.Pane.ID); p.PID != terminal.Pane.PID {
 			t.Fatalf("round %d: %+v", round, p)
 		}
-		winner.kill()
+		winner.Kill()
 	}
-	last := h.serve()
+	last := h.Serve()
 	// A loser against a spawnd that serves already must not even rewrite a file.
-	before := h.snapshotFiles()
-	if _, err := h.tryServe(); err == nil {
+	before := snapshotFiles(h)
+	if _, err := h.TryServe(nil); err == nil {
 		t.Fatal("a second spawnd serves the same folder")
 	}
-	if after := h.snapshotFiles(); !bytes.Equal(before, after) {
+	if after := snapshotFiles(h); !bytes.Equal(before, after) {
 		t.Errorf("the loser changed files:\n%s\nbecame\n%s", before, after)
 	}
-	h.settle(terminal)
-	h.closeAll()
-	last.stop()
-	h.awaitNothingLeft()
+	h.Settle(terminal)
+	h.CloseAll()
+	last.Stop()
+	h.AwaitNothingLeft()
 }
 
 // startTwins starts two and returns the one that serves and the one that has ended.
-func (h *host) startTwins(random *rand.Rand) (winner, loser *daemon) {
-	h.t.Helper()
+func startTwins(h *rig.Host, random *rand.Rand) (winner, loser *rig.Daemon) {
+	h.T.Helper()
 	type started struct {
-		d   *daemon
+		d   *rig.Daemon
 		err error
 	}
 	results := make(chan started, 2)
@@ -61,7 +66,7 @@ func (h *host) startTwins(random *rand.Rand) (winner, loser *daemon) {
 	for i := range 2 {
 		go func() {
 			<-time.After(time.Duration(i) * offset)
-			d, err := h.tryServe()
+			d, err := h.TryServe(nil)
 			results <- started{d, err}
 		}()
 	}
@@ -73,17 +78,17 @@ func (h *host) startTwins(random *rand.Rand) (winner, loser *daemon) {
 		}
 	}
 	if winner == nil || loser == nil {
-		h.t.Fatalf("of two, winner %v and loser %v", winner, loser)
+		h.T.Fatalf("of two, winner %v and loser %v", winner, loser)
 	}
 	return winner, loser
 }
 
 // snapshotFiles lists what a loser could have touched: each file's name, mode, size, identity and time.
-func (h *host) snapshotFiles() []byte {
-	h.t.Helper()
+func snapshotFiles(h *rig.Host) []byte {
+	h.T.Helper()
 	var list bytes.Buffer
 	for _, root := range []string{"c", "s", "r", "w"} {
-		err := filepath.Walk(filepath.Join(h.dir, root), func(path string, st os.FileInfo, err error) error {
+		err := filepath.Walk(filepath.Join(h.Dir, root), func(path string, st os.FileInfo, err error) error {
 			if err != nil || filepath.Ext(path) == ".log" {
 				return err
 			}
@@ -91,7 +96,7 @@ func (h *host) snapshotFiles() []byte {
 			return nil
 		})
 		if err != nil {
-			h.t.Fatal(err)
+			h.T.Fatal(err)
 		}
 	}
 	return list.Bytes()

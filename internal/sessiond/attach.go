@@ -11,6 +11,7 @@ import (
 	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/sessiond/lifecycle"
+	"spawn/internal/sessiond/pty"
 	"spawn/internal/sessiond/wire"
 )
 
@@ -154,11 +155,14 @@ func (w *worker) hello() wire.Hello {
 	return h
 }
 
-// capabilities is what HELLO lists. The last one tells the user, by way of spawnd, what no worker has another place to tell.
+// capabilities is what HELLO lists. The last two tell, by way of spawnd, what no worker has another place to tell.
 func (w *worker) capabilities() []string {
 	names := []string{wire.CapHistory, wire.CapCapture, wire.CapTheme, wire.CapNotice, capScreenReplay}
 	if w.held.keyLocked {
 		names = append(names, wire.CapLockedKey)
+	}
+	if pty.AdoptsOrphans() {
+		names = append(names, wire.CapSubreaper)
 	}
 	return names
 }

@@ -30,7 +30,7 @@ func TestWorkerKilledAtEachPointOfItsLife(t *testing.T) {
 	}
 	folder := openTestFolder(t)
 	neighbour := newNeighbour(t, folder)
-	for n, point := range failpoint.Points() {
+	for n, point := range failpoint.WorkerPoints() {
 		t.Run(string(point), func(t *testing.T) {
 			l := &life{t: t, path: path, folder: folder, id: endpoint.NewSessionID(), log: filepath.Join(t.TempDir(), "passed"), armed: point}
 			l.live(point == failpoint.Ordered || point == failpoint.EndStepped)
@@ -60,7 +60,7 @@ func TestEveryFailpointIsPassed(t *testing.T) {
 			passed[point] += n
 		}
 	}
-	for _, point := range failpoint.Points() {
+	for _, point := range failpoint.WorkerPoints() {
 		if passed[point] == 0 {
 			t.Errorf("%s is never passed", point)
 		}

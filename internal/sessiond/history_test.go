@@ -97,7 +97,8 @@ func TestScrollbackWipeErasesReplayedHistory(t *testing.T) {
 	}
 }
 
-// Rotating segments is a matter of storage: the program is not signalled, resized or asked to draw.
+// Rotating segments is a matter of storage: the program is not signalled, resized or asked to draw. However the lines are
+// gathered into records, they are more than the log may hold.
 func TestScrollbackRotationMustNotDisturbTheAgent(t *testing.T) {
 	tw := launch(t, smallSegments)
 	p := tw.dial()
@@ -106,7 +107,7 @@ func TestScrollbackRotationMustNotDisturbTheAgent(t *testing.T) {
 	if out := string(p.output); strings.Contains(out, "DISTURBED") || !strings.Contains(out, "24 80\r\n") {
 		t.Error("the program was disturbed")
 	}
-	if s := tw.w.history.log.Stats(); s.FirstSeq == 1 || s.Segments < 3 {
+	if s := tw.w.history.log.Stats(); s.FirstSeq == 1 {
 		t.Errorf("nothing was rotated away: %+v", s)
 	}
 	_, stream := p.replay(everything)

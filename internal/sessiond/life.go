@@ -39,6 +39,9 @@ func (w *worker) start(s wire.Start) {
 	w.tasks.Go(func() { w.readLoop(term, chunks) })
 	w.tasks.Go(func() { w.writeLoop(term) })
 	w.tasks.Go(func() { w.waitLoop(term) })
+	if pty.AdoptsOrphans() {
+		w.tasks.Go(func() { term.ReapOrphans(w.quit) })
+	}
 	w.move(lifecycle.Started)
 	failpoint.Pass(failpoint.Running)
 	w.refreshForeground()

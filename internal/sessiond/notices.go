@@ -3,6 +3,8 @@
 package sessiond
 
 import (
+	"strings"
+
 	"spawn/internal/sessiond/emulator"
 	"spawn/internal/sessiond/wire"
 )
@@ -12,8 +14,9 @@ import (
 type notices struct {
 	pending []wire.Notice // in order; at most one title, one folder, one bell
 	pause   alarm         // armed after a sending
-	// title and cwd are the last values, told to each new connection; "" is none.
-	title, cwd string
+	// title and cwd are the last values, told to each new connection; "" is none. So are the last prompt mark, which
+	// says whether the shell is at its prompt, and the last D, which says how its last command ended.
+	title, cwd, mark, ended string
 }
 
 // noticeNames gives the wire's name of each kind, and how many of it a window may hold. With one, the newest wins.
@@ -28,7 +31,8 @@ var noticeNames = map[emulator.NoticeKind]struct {
 	emulator.NoticeMark:         {wire.NoticeMark, marksWindowMax},
 }
 
-// add remembers one notice. Above its kind's bound it replaces the only one, or is dropped.
+// add remembers one notice. Above its kind's bound it replaces the only one, or is dropped; of marks the newest takes the
+// place of the last, because what the shell is doing now must not be lost.
 func (n *notices) add(kind emulator.NoticeKind, text string) {
 	k, known := noticeNames[kind]
 	if !known {
@@ -38,18 +42,17 @@ func (n *notices) add(kind emulator.NoticeKind, text string) {
 	if !n.isNews(kind, text) {
 		return
 	}
-	count := 0
+	count, last := 0, 0
 	for i := range n.pending {
-		if n.pending[i].Kind != k.name {
-			continue
-		}
-		if count++; k.max == 1 {
-			n.pending[i].Text = text
-			return
+		if n.pending[i].Kind == k.name {
+			count, last = count+1, i
 		}
 	}
-	if count < k.max {
+	switch {
+	case count < k.max:
 		n.pending = append(n.pending, wire.Notice{Kind: k.name, Text: text})
+	case k.max == 1 || kind == emulator.NoticeMark:
+		n.pending[last].Text = text
 	}
 }
 
@@ -60,6 +63,12 @@ func (n *notices) isNews(kind emulator.NoticeKind, text string) bool {
 	case emulator.NoticeTitle:
 	case emulator.NoticeCwd:
 		standing = &n.cwd
+	case emulator.NoticeMark: // each is news: a second A is another prompt
+		n.mark = text
+		if strings.HasPrefix(text, "D") {
+			n.ended = text
+		}
+		return true
 	default:
 		return true
 	}
@@ -99,6 +108,11 @@ func (w *worker) tellStanding() {
 	}
 	if w.notices.cwd != "" {
 		w.tellNotice(wire.Notice{Kind: wire.NoticeCwd, Text: w.notices.cwd})
+	}
+	for _, mark := range []string{w.notices.ended, w.notices.mark} {
+		if mark != "" {
+			w.tellNotice(wire.Notice{Kind: wire.NoticeMark, Text: mark})
+		}
 	}
 	if w.history.lost {
 		w.tellNotice(wire.Notice{Kind: wire.NoticeHistoryLost})

@@ -10,12 +10,15 @@ import (
 	"runtime/debug"
 	"syscall"
 
+	"spawn/internal/sessiond/pty"
 	"spawn/internal/sessiond/secret"
 )
 
 const (
 	// processorsMax keeps a worker from spreading over a large machine: there are as many workers as terminals, and only the
-	// PTY reader and the loop ever have work at the same time.
+	// PTY reader and the loop ever have work at the same time. One would cost a quarter less in a flood, for reader and loop
+	// wake each other for each few KiB. But the kernel holds no more than 4 KiB ready, and refills it while we read: with one
+	// thread it rests while the screen is drawn, and the program gets a quarter less through.
 	processorsMax = 2
 	// collectPercent makes the heap small rather than the collector rare: a worker's live heap is some hundred KiB, its
 	// steady state allocates nothing, and the runtime's usual least heap of 4 MiB would be most of an idle worker.
@@ -27,7 +30,8 @@ const (
 
 // Prepare makes this process fit to be a worker; call it before anything else. From then on it cannot be dumped or traced,
 // it survives broken pipes, hang-ups and keyboard interrupts that are meant for a process group it was started in, and it
-// stands in no folder that somebody may want to unmount. The program on the terminal inherits none of this but the soft limit
+// stands in no folder that somebody may want to unmount. Where the system can, it becomes the parent of all that the program
+// leaves behind, so that nothing of a terminal is without a trace of it. The program on the terminal inherits none of this but the soft limit
 // of core files, which its user may raise.
 func Prepare() error {
 	if err := secret.Harden(); err != nil {
@@ -37,6 +41,7 @@ func Prepare() error {
 	runtime.GOMAXPROCS(processorsMax)
 	debug.SetGCPercent(collectPercent)
 	debug.SetMemoryLimit(heapBytesSoft)
+	_ = pty.AdoptOrphans() // where there is no such thing, HELLO does not list it
 	if err := os.Chdir("/"); err != nil {
 		return fmt.Errorf("leave working folder: %w", err)
 	}

@@ -57,7 +57,7 @@ func TestFloodOfQueriesIsBounded(t *testing.T) {
 func TestNoticesAreToldAndStandingOnesAgain(t *testing.T) {
 	tw := launch(t)
 	p := tw.dial()
-	p.startScript(`printf '\033]2;first title\007\033]7;file:///tmp\007\007'; read x; printf '\033]2;second title\007'; read x`)
+	p.startScript(`printf '\033]2;first title\007\033]7;file:///tmp\007\007\033]133;D;3\007\033]133;B\007'; read x; printf '\033]2;second title\007'; read x`)
 	p.untilNotice(wire.NoticeTitle, "first title")
 	p.untilNotice(wire.NoticeBell, "")
 	p.type_("\r")
@@ -68,23 +68,34 @@ func TestNoticesAreToldAndStandingOnesAgain(t *testing.T) {
 	if n, err := wire.DecodeNotice(again.until(wire.KindNotice)); err != nil || n.Kind != wire.NoticeCwd || !strings.HasSuffix(n.Text, "/tmp") {
 		t.Errorf("folder: %+v, %v", n, err)
 	}
+	for _, want := range []string{"D;3", "B"} {
+		if n, err := wire.DecodeNotice(again.until(wire.KindNotice)); err != nil || n.Kind != wire.NoticeMark || n.Text != want {
+			t.Errorf("mark: %+v, %v, want %s", n, err, want)
+		}
+	}
 }
 
 func TestFloodOfNoticesIsBoundedAndEndsWithTheLastTitle(t *testing.T) {
 	tw := launch(t)
 	p := tw.dial()
-	p.startScript(`i=0; while [ $i -lt 3000 ]; do i=$((i+1)); printf '\033]2;title %%d\007\007\033]9;note %%d\007\033]133;A\007' $i $i; done; echo the-end; read x`)
+	p.startScript(`i=0; while [ $i -lt 3000 ]; do i=$((i+1)); printf '\033]2;title %%d\007\007\033]9;note %%d\007\033]133;A\007' $i $i; done; printf '\033]133;C\007'; echo the-end; read x`)
 	p.untilOutput("the-end")
 	tw.clock.awaitFire(t, noticeWindow)
 	p.untilNotice(wire.NoticeTitle, "title 3000")
 	p.send(wire.AppendRedraw(nil))
 	p.replay(0)
-	count := map[string]int{}
+	count, mark := map[string]int{}, ""
 	for _, f := range p.seen {
 		if f.kind == wire.KindNotice {
 			n, _ := wire.DecodeNotice(f.payload)
 			count[n.Kind]++
+			if n.Kind == wire.NoticeMark {
+				mark = n.Text
+			}
 		}
+	}
+	if mark != "C" {
+		t.Errorf("the last mark told is %q", mark)
 	}
 	// On this clock two windows have passed.
 	for kind, most := range map[string]int{wire.NoticeTitle: 2, wire.NoticeBell: 2, wire.NoticeNotification: 2 * notificationsWindowMax, wire.NoticeMark: 2 * marksWindowMax} {

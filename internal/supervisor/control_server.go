@@ -4,10 +4,12 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"os"
+	"time"
 
+	"spawn/internal/supervisor/access"
 	"spawn/internal/supervisor/fanout"
-	"spawn/internal/supervisor/topology"
 	"spawn/internal/supervisor/verbs"
 )
 
@@ -19,7 +21,7 @@ func (s verbServer) Panes(context.Context) ([]verbs.Pane, error) {
 }
 
 func (s verbServer) NewPane(ctx context.Context, p verbs.PaneNewParams) (verbs.Pane, error) {
-	row, err := s.panes.New(ctx, NewPane{Argv: p.Argv, Cwd: p.Cwd, Cols: p.Cols, Rows: p.Rows, Name: p.Name})
+	row, err := s.panes.New(ctx, NewPane{Argv: p.Argv, Cwd: p.Cwd, Cols: p.Cols, Rows: p.Rows, Name: p.Name, Owner: owner(ctx)})
 	return verbPane(row), verbError(err)
 }
 
@@ -35,8 +37,8 @@ func (s verbServer) RenamePane(_ context.Context, id, name string) (verbs.Pane, 
 	return verbPane(row), verbError(err)
 }
 
-func (s verbServer) AttachPane(_ context.Context, id string, sink fanout.Sink, o fanout.AttachOptions) (verbs.Viewer, error) {
-	v, err := s.panes.Attach(id, sink, o)
+func (s verbServer) AttachPane(ctx context.Context, id string, sink fanout.Sink, o fanout.AttachOptions) (verbs.Viewer, error) {
+	v, err := s.attach(principalOf(ctx), id, sink, o)
 	if err != nil {
 		return nil, verbError(err)
 	}
@@ -68,29 +70,36 @@ func (s verbServer) Info(context.Context) (verbs.ServerInfoResult, error) {
 // verbError gives an error of ours the code that scripts know it by. One without a code is not told to
 // the caller but logged.
 func verbError(err error) error {
+	if denied := (*access.DeniedError)(nil); errors.As(err, &denied) {
+		return verbs.Errorf(verbs.Code(denied.Code()), "%s", denied).
+			With("right", denied.Right.String()).With("resource", denied.Resource.String()).With("principal", denied.Principal)
+	}
 	if code, ok := codeOf(err); ok {
 		return verbs.Errorf(code, "%s", err)
 	}
 	return err
 }
 
+func usedAt(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
 func verbPane(r Row) verbs.Pane {
 	p := verbs.Pane{
 		ID: r.ID, SessionID: string(r.Worker), PID: r.PID, State: verbs.PaneState(r.State), Title: r.Title, Name: r.Name,
 		Cols: r.Cols, Rows: r.Rows, Foreground: r.Foreground, Viewers: r.Viewers,
+		Session: r.Session, Window: r.Window, Layer: string(r.Layer), Tags: verbTags(r.Tags), UsedAt: usedAt(r.Used),
+	}
+	if a := r.Archive; a != nil {
+		p.Recovery = verbs.Archived{
+			Checkpoint: a.Checkpoint, PreviousPane: a.PreviousPane, ProcessState: string(a.ProcessState), TextState: string(a.TextState), CutRows: a.CutRows,
+		}
 	}
 	if r.Exit != nil {
 		p.ExitCode, p.Signal = r.Exit.ExitCode, r.Exit.Signal
 	}
-	if a := r.Archive; a != nil {
-		p.Recovered = archived(*a)
-	}
 	return p
-}
-
-func archived(a topology.Archive) verbs.Archived {
-	return verbs.Archived{
-		Checkpoint: a.Checkpoint, PreviousPane: a.PreviousPane, ProcessState: string(a.ProcessState), TextState: string(a.TextState),
-		CutRows: a.CutRows,
-	}
 }

@@ -16,7 +16,7 @@ import (
 	"spawn/internal/supervisor/loginenv"
 )
 
-// Doctor looks at this spawnd and the machine that it is on. One run at a time; others wait.
+// Doctor looks at this spawnd and the machine that it is on. One run at a time; others wait until ctx ends.
 func (s *Supervisor) Doctor(ctx context.Context, p doctor.Params, extra ...doctor.Check) (doctor.Report, error) {
 	select {
 	case s.examining <- struct{}{}:
@@ -66,14 +66,8 @@ func environment(o Options, account loginenv.Account, folders config.Folders, wo
 
 // workers are those that are connected.
 func (ps *panes) workers() []doctor.Worker {
-	ps.mu.Lock()
-	all := make([]*pane, 0, len(ps.mu.byID))
-	for _, p := range ps.mu.byID {
-		all = append(all, p)
-	}
-	ps.mu.Unlock()
 	var out []doctor.Worker
-	for _, p := range all {
+	for _, p := range ps.driven() {
 		p.mu.Lock()
 		h := p.mu.handle
 		p.mu.Unlock()

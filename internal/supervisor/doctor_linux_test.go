@@ -96,7 +96,7 @@ func TestDoctorLooksAtARunningSpawnd(t *testing.T) {
 		t.Errorf("it finds %v", wrong)
 	}
 	for check, says := range map[string]string{
-		"worker.version": "1 terminal, able", "worker.key": "1 terminal, ", "network.origin": "refuses strangers", "worker.canary": "outlived", "x.y": "seen",
+		"worker.version": "1 terminal, able", "worker.key": "1 terminal with its key", "network.origin": "refuses strangers", "worker.canary": "outlived", "x.y": "seen",
 	} {
 		if r := statusOf(t, report, check); !strings.Contains(r.Message, says) {
 			t.Errorf("%+v, want %q", r, says)

@@ -22,10 +22,17 @@ var codes = []struct {
 	code verbs.Code
 }{
 	{ErrNotFound, verbs.CodeNoPane},
+	{ErrNoWindow, verbs.CodeNoWindow},
+	{ErrNoSession, verbs.CodeNoSession},
 	{topology.ErrNotFound, verbs.CodeNoPane},
 	{topology.ErrNotEmpty, verbs.CodeNotEmpty},
 	{topology.ErrArchive, verbs.CodeNotArchive},
 	{topology.ErrName, verbs.CodeInvalidName},
+	{topology.ErrSplit, verbs.CodeNoSplit},
+	{topology.ErrLayer, verbs.CodeLayer},
+	{topology.ErrFloat, verbs.CodeInvalidParams},
+	{topology.ErrTag, verbs.CodeTag},
+	{topology.ErrOwner, verbs.CodeTag},
 	{fanout.ErrSize, verbs.CodeInvalidSize},
 	{topology.ErrFull, verbs.CodeFull},
 	{topology.ErrOverflow, verbs.CodeFull},
@@ -44,14 +51,24 @@ var codes = []struct {
 	{config.ErrPrepare, verbs.CodeNotInForce},
 	{doctor.ErrUnknownCheck, verbs.CodeNoCheck},
 	{context.DeadlineExceeded, verbs.CodeTimeout},
+	{fanout.ErrNoCapture, verbs.CodeOldWorker},
+	{fanout.ErrCaptures, verbs.CodeBusy},
+	{fanout.ErrFollowers, verbs.CodeBusy},
+	{fanout.ErrTyping, verbs.CodeBusy},
+	{fanout.ErrUnanswered, verbs.CodeTimeout},
+	{context.Canceled, verbs.CodeNoDaemon}, // spawnd is on its way out, or nobody waits for the answer
 	{control.ErrNotController, verbs.CodeNotController},
 	{control.ErrReadOnly, verbs.CodeReadOnly},
 	{control.ErrRequested, verbs.CodeRequested},
 	{control.ErrNoRequest, verbs.CodeNoRequest},
+	{control.ErrNotJoined, verbs.CodeNoViewer},
 }
 
 // codeOf reports false for an error that has no code: it is nobody's business but the log's.
 func codeOf(err error) (verbs.Code, bool) {
+	if own := (interface{ Code() string })(nil); errors.As(err, &own) { // what the Authority refuses
+		return verbs.Code(own.Code()), true
+	}
 	if errors.As(err, new(config.Problems)) {
 		return verbs.CodeSetting, true
 	}

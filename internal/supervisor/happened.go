@@ -3,8 +3,10 @@
 package supervisor
 
 import (
+	"context"
 	"errors"
 	"log/slog"
+	"time"
 
 	"spawn/internal/strictjson"
 	"spawn/internal/supervisor/access"
@@ -12,15 +14,94 @@ import (
 	"spawn/internal/supervisor/topology"
 )
 
+// stopPatience is how long the end of spawnd waits for readers to take the last event.
+const stopPatience = time.Second
+
 // chronicle tells what happens to the tree: to readers of the log, and to the Authority what is gone.
 type chronicle struct {
 	log  *events.Log
 	slog *slog.Logger
-	kick chan struct{} // 1 slot: something is gone
+	kick chan struct{} // 1 slot: something is gone, or lies elsewhere
 
-	// gone is what was removed and the Authority was not told of yet. Guarded by panes.mu: it is asked of
-	// no lock that this is done under. No id ever comes again, so being late gives nobody anything.
-	gone []access.Resource
+	pacing chan struct{} // closed when the log's Run has ended
+	cancel func()        // ends that
+
+	// Guarded by panes.mu.
+	//
+	// gone is what was removed and the Authority was not told of yet: it may not be asked under that lock. No
+	// id ever comes again, so being late gives nobody anything.
+	gone   []access.Resource
+	vitals map[string]*vitals // of panes by id
+	// readers counts those of the log on the control socket. idle is closed when the last one leaves; nil while
+	// nobody waits for that.
+	readers int
+	idle    chan struct{}
+}
+
+// newChronicle begins a log of what happens to the panes.
+func newChronicle(ps *panes, source string, log *slog.Logger) *chronicle {
+	c := &chronicle{slog: log, kick: make(chan struct{}, 1), vitals: map[string]*vitals{}, pacing: make(chan struct{})}
+	c.log = events.NewLog(events.Options{Source: source, State: ps.state})
+	ctx, cancel := context.WithCancel(context.Background())
+	c.cancel = cancel
+	go func() {
+		defer close(c.pacing)
+		c.log.Run(ctx)
+	}()
+	return c
+}
+
+// Close tells what waited for its turn and then nothing more.
+func (c *chronicle) Close() error {
+	c.cancel()
+	<-c.pacing
+	c.log.Close()
+	return nil
+}
+
+// stop tells readers that this spawnd ends and lets them take that, though not for long.
+func (ps *panes) stop() {
+	c := ps.told
+	c.cancel()
+	<-c.pacing
+	ps.happened(events.Change{Type: events.ServerStopping, Resource: topology.Root})
+	c.log.Close()
+	ps.mu.Lock()
+	idle := make(chan struct{})
+	if c.idle = idle; c.readers == 0 {
+		close(idle)
+	}
+	ps.mu.Unlock()
+	patience := time.NewTimer(stopPatience)
+	defer patience.Stop()
+	select {
+	case <-idle:
+	case <-patience.C:
+	}
+}
+
+// reads counts a reader until its context ends.
+func (ps *panes) reads(ctx context.Context) {
+	ps.mu.Lock()
+	ps.told.readers++
+	ps.mu.Unlock()
+	context.AfterFunc(ctx, func() {
+		ps.mu.Lock()
+		defer ps.mu.Unlock()
+		if ps.told.readers--; ps.told.readers == 0 && ps.told.idle != nil {
+			close(ps.told.idle)
+			ps.told.idle = make(chan struct{}) // for one that comes even now
+		}
+	})
+}
+
+// happened tells of what is no change of the tree.
+func (ps *panes) happened(changes ...events.Change) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if ps.told != nil {
+		ps.told.commit(changes, nil)
+	}
 }
 
 // commitLocked tells what a mutation made of the tree, all of it under one cursor, together with what else
@@ -35,12 +116,20 @@ func (ps *panes) commitLocked(before, after topology.Tree, also ...events.Change
 		t.add(change)
 	}
 	c.commit(append(t.committed, also...), t.paced)
-	if len(t.gone) > 0 {
-		c.gone = append(c.gone, t.gone...)
-		select {
-		case c.kick <- struct{}{}:
-		default: // it is on its way
-		}
+	for _, r := range t.gone {
+		delete(c.vitals, r.ID())
+	}
+	c.gone = append(c.gone, t.gone...)
+	if len(t.gone) > 0 || t.moved {
+		c.unsettle()
+	}
+}
+
+// unsettle has rights looked at again.
+func (c *chronicle) unsettle() {
+	select {
+	case c.kick <- struct{}{}:
+	default: // it is on its way
 	}
 }
 
@@ -66,6 +155,7 @@ type telling struct {
 	places           map[string]topology.Place // of the windows of after; nil until it is needed
 	committed, paced []events.Change
 	gone             []access.Resource
+	moved            bool // something lies elsewhere, under other rights
 }
 
 func (t *telling) add(c topology.Change) {
@@ -89,6 +179,8 @@ func (t *telling) add(c topology.Change) {
 	case topology.PaneTitled:
 		t.paced = append(t.paced, e)
 		return
+	case topology.PaneMoved, topology.WindowMoved:
+		t.moved = true
 	case topology.PaneRemoved, topology.WindowClosed, topology.SessionClosed:
 		t.gone = append(t.gone, access.Resource(e.Resource))
 	}

@@ -26,10 +26,11 @@ type story struct {
 
 func newStory(t *testing.T) *story {
 	s := &story{t: t}
-	log := events.NewLog(events.Options{Source: "spawn/test", State: func(use func([]events.Entity)) { use(nil) }})
-	s.ps = &panes{told: &chronicle{log: log, slog: slog.New(slog.NewTextHandler(&s.logged, nil)), kick: make(chan struct{}, 1)}}
+	s.ps = &panes{}
+	s.ps.told = newChronicle(s.ps, "spawn/test", slog.New(slog.NewTextHandler(&s.logged, nil)))
+	t.Cleanup(func() { s.ps.told.Close() })
 	var err error
-	if s.follow, err = log.Subscribe(events.From{}, events.Filter{}, func(string, string, []string) bool { return true }); err != nil {
+	if s.follow, err = s.ps.told.log.Subscribe(events.From{}, events.Filter{}, func(string, string, []string) bool { return true }); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.follow.Next(context.Background()); err != nil { // the snapshot

@@ -18,6 +18,7 @@ import (
 
 // pages answers browsers: each peer that signalling brings is served its panes until it ends.
 type pages struct {
+	host     *Supervisor
 	endpoint *rtc.Endpoint
 	panes    *panes
 	board    *page.Board
@@ -43,47 +44,87 @@ func (ps *pages) Answer(ctx context.Context, device access.Device, offer string)
 
 func (ps *pages) serve(peer *rtc.Peer, device access.Device) {
 	defer peer.Close()
+	who := access.Principal{Kind: access.KindDevice, ID: device.ID}
+	ctx, end := context.WithCancel(ps.ctx)
+	defer end()
+	leave, ok := ps.host.admitted.admit(&admission{who: who, end: end})
+	if !ok {
+		return // it was unpaired meanwhile
+	}
+	defer leave()
 	ps.log.Info("a page is connected", "device", device.ID)
-	err := page.Serve(ps.ctx, page.Options{
+	err := page.Serve(ctx, page.Options{
 		Accept:     func(ctx context.Context) (page.Channel, error) { return peer.Accept(ctx) },
-		Panes:      pagePanes{ps},
+		Panes:      pagePanes{ps, who},
 		Board:      ps.board,
 		Server:     ps.server,
 		ViewerName: device.Name,
 		Log:        ps.log,
 	})
-	if err != nil && !errors.Is(err, rtc.ErrClosed) && ps.ctx.Err() == nil {
+	if err != nil && !errors.Is(err, rtc.ErrClosed) && ctx.Err() == nil {
 		ps.log.Warn("a page was given up", "device", device.ID, "error", err)
 		return
 	}
 	ps.log.Info("a page has left", "device", device.ID)
 }
 
-// pagePanes is what pages may do with panes, in the words that pages know.
-type pagePanes struct{ *pages }
+// pagePanes is what a page may do with panes, in the words that pages know: as much as who has it open.
+type pagePanes struct {
+	*pages
+	who access.Principal
+}
+
+func (p pagePanes) check(right access.Right, on access.Resource) error {
+	return p.pageError(p.host.authority.Check(p.who, right, on))
+}
 
 func (p pagePanes) New(ctx context.Context, cols, rows uint16) (page.PaneInfo, error) {
-	row, err := p.panes.New(ctx, NewPane{Cols: cols, Rows: rows})
+	if err := p.check(access.Spawn, access.Root); err != nil {
+		return page.PaneInfo{}, err
+	}
+	row, err := p.panes.New(ctx, NewPane{Cols: cols, Rows: rows, Owner: p.who.String()})
 	return paneInfo(row), p.pageError(err)
 }
 
 func (p pagePanes) Close(ctx context.Context, id string) error {
+	if err := p.check(access.Admin, paneResource(id)); err != nil {
+		return err
+	}
 	return p.pageError(p.panes.Close(ctx, id))
 }
 
 func (p pagePanes) Rename(_ context.Context, id, name string) error {
+	if err := p.check(access.Write, paneResource(id)); err != nil {
+		return err
+	}
 	return p.pageError(p.panes.Rename(id, name))
 }
 
 func (p pagePanes) Attach(id string, sink fanout.Sink, o fanout.AttachOptions) (page.Viewer, error) {
-	v, err := p.panes.Attach(id, sink, o)
+	if err := p.check(access.Read, paneResource(id)); err != nil {
+		sink.Close()
+		return nil, err
+	}
+	v, err := p.host.attach(p.who, id, sink, o)
 	if err != nil {
 		return nil, p.pageError(err)
 	}
 	return v, nil
 }
 
-func (p pagePanes) PairURL() (string, error) { return p.pairURL() }
+// Sees implements page.Panes.
+func (p pagePanes) Sees(id string) bool {
+	return p.host.authority.Check(p.who, access.Read, paneResource(id)) == nil
+}
+
+func (p pagePanes) PairURL() (string, error) {
+	if err := p.check(access.Admin, access.Root); err != nil {
+		return "", err
+	}
+	return p.pairURL()
+}
+
+func paneResource(id string) access.Resource { return access.Resource("pane:" + id) }
 
 // pageError gives an error of ours the code that a page knows it by.
 func (p pagePanes) pageError(err error) error {
@@ -101,7 +142,8 @@ func (p pagePanes) pageError(err error) error {
 func paneInfo(r Row) page.PaneInfo {
 	p := page.PaneInfo{
 		ID: r.ID, Name: r.Name, Title: r.Title, State: page.PaneState(r.State), Cols: r.Cols, Rows: r.Rows,
-		Foreground: r.Foreground, Window: r.Window, Index: r.Index,
+		Foreground: r.Foreground, Window: r.Window, Index: r.Index, Place: r.Place,
+		Session: r.Session, SessionName: r.SessionName, SessionIndex: r.SessionIndex,
 	}
 	if r.Exit != nil {
 		p.ExitCode, p.Signal = r.Exit.ExitCode, r.Exit.Signal

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/sessiond/wire"
 	"spawn/internal/supervisor/fanout"
 	"spawn/internal/supervisor/fleet"
@@ -40,14 +41,15 @@ const (
 //	running ──EXIT──► exited (the hub goes on while the worker lingers)
 //	   └─────worker gone, no EXIT──► lost
 type pane struct {
-	id      string
-	worker  endpoint.SessionID
-	fleet   *fleet.Fleet
-	log     *slog.Logger
-	changed chan struct{} // 1 slot: hubs say here that facts changed
-	onFacts func(Facts)   // called by watch, one at a time
-	ready   chan struct{} // closed when run has its first hub
-	done    chan struct{} // closed when run has ended
+	id       string
+	worker   endpoint.SessionID
+	fleet    *fleet.Fleet
+	log      *slog.Logger
+	changed  chan struct{}       // 1 slot: hubs say here that facts changed
+	onFacts  func(Facts)         // called by watch, one at a time
+	onReport func(fanout.Report) // called under the hub's lock
+	begun    chan struct{}       // closed when it is known that the program runs, or what became of it
+	done     chan struct{}       // closed when run has ended
 
 	viewersMax func() int // what is in force
 
@@ -59,7 +61,19 @@ type pane struct {
 		handle *fleet.Handle // nil when no worker is connected
 		hub    *fanout.Hub   // nil when no worker is connected
 		facts  Facts         // last known, for when there is no hub
+		turn   chan struct{} // closed, and replaced, when a worker is connected
+		shell  int           // pid of the program; 0 when the worker did not say
+		adopts bool          // the worker is among the parents of all that came of its terminal
 	}
+}
+
+func newPane(id string, worker endpoint.SessionID, f *fleet.Fleet, log *slog.Logger) *pane {
+	p := &pane{
+		id: id, worker: worker, fleet: f, log: log,
+		changed: make(chan struct{}, 1), begun: make(chan struct{}), done: make(chan struct{}),
+	}
+	p.mu.turn = make(chan struct{})
+	return p
 }
 
 // Facts are what is shown of a pane without attaching to it.
@@ -71,10 +85,17 @@ type Facts struct {
 	Cols, Rows uint16
 	Exit       *wire.Exit // nil unless exited
 	Viewers    int
+	Used       time.Time // when somebody last attached or typed; zero when nobody has
 }
 
-// run drives the pane from its first handle to its end, and joins everything it started.
-func (p *pane) run(ctx context.Context, h *fleet.Handle) {
+// unstarted reports whether the program could not be started: it has ended, and nobody knows how, before
+// anything ran.
+func (f Facts) unstarted() bool {
+	return f.Exit != nil && f.Exit.ExitCode == nil && f.Exit.Signal == "" && f.Foreground == ""
+}
+
+// run drives the pane from its first hub, which connect has made, to its end, and joins everything it started.
+func (p *pane) run(ctx context.Context, hub *fanout.Hub) {
 	defer close(p.done)
 	watched := make(chan struct{})
 	watching, stop := context.WithCancel(ctx)
@@ -82,8 +103,8 @@ func (p *pane) run(ctx context.Context, h *fleet.Handle) {
 		defer close(watched)
 		p.watch(watching)
 	}()
-	for h != nil {
-		h = p.serve(ctx, h)
+	for hub != nil {
+		hub = p.serve(ctx, hub)
 	}
 	stop()
 	<-watched
@@ -92,10 +113,8 @@ func (p *pane) run(ctx context.Context, h *fleet.Handle) {
 	}
 }
 
-// serve runs a hub on the handle and returns the handle to go on with, or nil at the pane's end.
-func (p *pane) serve(ctx context.Context, h *fleet.Handle) *fleet.Handle {
-	hub := fanout.New(h, h.Hello(), fanout.Options{Busy: fleet.ErrBusy, Changed: p.changed, Title: p.Facts().Title, ViewersMax: p.viewersMax})
-	p.connect(h, hub)
+// serve runs a hub and returns the one to go on with, or nil at the pane's end.
+func (p *pane) serve(ctx context.Context, hub *fanout.Hub) *fanout.Hub {
 	ending, err := hub.Run(ctx)
 	p.disconnect(hub)
 	if ctx.Err() != nil {
@@ -107,7 +126,10 @@ func (p *pane) serve(ctx context.Context, h *fleet.Handle) *fleet.Handle {
 	if ending.Exit != nil {
 		return nil
 	}
-	return p.regain(ctx)
+	if h := p.regain(ctx); h != nil {
+		return p.connect(h)
+	}
+	return nil
 }
 
 // regain finds out what the loss of a connection means. The reservation decides: a worker that still
@@ -130,6 +152,7 @@ func (p *pane) regain(ctx context.Context) *fleet.Handle {
 		case <-pause.C:
 		}
 	}
+	failpoint.Pass(failpoint.WorkerLost)
 	p.mu.Lock()
 	p.mu.facts.State = StateLost
 	p.mu.Unlock()
@@ -137,16 +160,17 @@ func (p *pane) regain(ctx context.Context) *fleet.Handle {
 	return nil
 }
 
-func (p *pane) connect(h *fleet.Handle, hub *fanout.Hub) {
+// connect gives a handle its hub. From here on viewers can attach, whether the hub runs already or not.
+func (p *pane) connect(h *fleet.Handle) *fanout.Hub {
+	hub := fanout.New(h, h.Hello(), fanout.Options{Busy: fleet.ErrBusy, Changed: p.changed, Title: p.Facts().Title, ViewersMax: p.viewersMax, Report: p.onReport})
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mu.handle, p.mu.hub = h, hub
 	p.mu.facts.State, p.mu.facts.PID = StateRunning, h.WorkerPID()
-	select {
-	case <-p.ready:
-	default:
-		close(p.ready)
-	}
+	close(p.mu.turn)
+	p.mu.turn = make(chan struct{})
+	p.mu.shell, p.mu.adopts = h.Hello().PID, adoptsOrphans(h)
+	return hub
 }
 
 func (p *pane) disconnect(hub *fanout.Hub) {
@@ -159,12 +183,18 @@ func (p *pane) disconnect(hub *fanout.Hub) {
 
 // watch tells onFacts of each change, until ctx ends.
 func (p *pane) watch(ctx context.Context) {
+	begun := false
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-p.changed:
-			p.onFacts(p.Facts())
+			f := p.Facts()
+			if !begun && (f.Foreground != "" || f.Exit != nil) {
+				begun = true
+				close(p.begun)
+			}
+			p.onFacts(f)
 		}
 	}
 }
@@ -183,49 +213,41 @@ func (p *pane) factsLocked() Facts {
 	}
 	now := p.mu.hub.Facts()
 	f.Title, f.Foreground, f.Cols, f.Rows, f.Viewers = now.Title, now.Foreground, now.Cols, now.Rows, now.Viewers
+	if now.Used.After(f.Used) {
+		f.Used = now.Used
+	}
 	if now.Exit != nil {
 		f.State, f.Exit = StateExited, now.Exit
 	}
 	return f
 }
 
-// attach adds a viewer, while a worker is connected.
-func (p *pane) attach(sink fanout.Sink, o fanout.AttachOptions) (*fanout.Viewer, error) {
-	p.mu.Lock()
-	hub := p.mu.hub
-	p.mu.Unlock()
-	if hub == nil {
-		sink.Close()
-		return nil, ErrEnded
-	}
-	return hub.Attach(sink, o)
-}
-
-// stats tells how the viewers stand, while a worker is connected.
-func (p *pane) stats() (fanout.Stats, error) {
-	p.mu.Lock()
-	hub := p.mu.hub
-	p.mu.Unlock()
-	if hub == nil {
-		return fanout.Stats{}, ErrEnded
-	}
-	return hub.Stats(), nil
-}
-
 // terminate ends the terminal and its worker: TERM, two seconds, KILL. It returns when the pane's run has
-// ended too, so that nothing of it is left.
+// ended too, so that nothing of it is left. A worker whose connection is being sought again is waited for,
+// and one that was given up is sought once more: it may live.
 func (p *pane) terminate(ctx context.Context) error {
 	p.asked.Store(true)
 	if p.archive != nil {
 		p.archive.source.Close()
-	} else {
-		h, err := p.connected(ctx)
-		if h == nil || err != nil {
-			return err // or there is nothing to end
+		select {
+		case <-p.done:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
-		if err := h.Terminate(ctx); err != nil {
-			return err
+	}
+	h, err := p.reach(ctx)
+	if err != nil {
+		return err
+	}
+	if h == nil {
+		if f := p.Facts(); f.Exit != nil {
+			return nil // there is nothing to end
 		}
+		return endUnheld(ctx, p.fleet, p.worker)
+	}
+	if err := h.Terminate(ctx); err != nil {
+		return err
 	}
 	select {
 	case <-p.done:
@@ -235,29 +257,11 @@ func (p *pane) terminate(ctx context.Context) error {
 	}
 }
 
-// firstHub waits for the hub of a pane whose run has just begun.
-func (p *pane) firstHub(ctx context.Context) (*fanout.Hub, error) {
-	select {
-	case <-p.ready:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.mu.hub == nil {
-		return nil, ErrEnded
-	}
-	return p.mu.hub, nil
-}
-
-// connected returns the worker's handle, or nil when the pane's run has ended. Between the two, a worker
-// whose connection broke is sought, and may come back.
-func (p *pane) connected(ctx context.Context) (*fleet.Handle, error) {
-	look := time.NewTicker(regainPause)
-	defer look.Stop()
+// reach returns the handle of the pane's worker; nil when its run has ended.
+func (p *pane) reach(ctx context.Context) (*fleet.Handle, error) {
 	for {
 		p.mu.Lock()
-		h := p.mu.handle
+		h, turn := p.mu.handle, p.mu.turn
 		p.mu.Unlock()
 		if h != nil {
 			return h, nil
@@ -265,7 +269,7 @@ func (p *pane) connected(ctx context.Context) (*fleet.Handle, error) {
 		select {
 		case <-p.done:
 			return nil, nil
-		case <-look.C:
+		case <-turn:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}

@@ -12,10 +12,12 @@ import (
 
 	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/sessiond/wire"
+	"spawn/internal/supervisor/control"
 	"spawn/internal/supervisor/fanout"
 	"spawn/internal/supervisor/fleet"
 	"spawn/internal/supervisor/loginenv"
 	"spawn/internal/supervisor/page"
+	"spawn/internal/supervisor/shellmarks"
 	"spawn/internal/supervisor/topology"
 )
 
@@ -36,18 +38,16 @@ type NewPane struct {
 	Cwd        string   // "": the home folder
 	Cols, Rows uint16
 	Name       string
+	Owner      string // who asked for it, for the tag owner; "" for none
 }
 
 // Row is one pane as lists show it.
 type Row struct {
 	Facts
-	ID      string
-	Worker  endpoint.SessionID // that backs it, or did; "" for an archive
-	Name    string
-	Session string // id of the session of windows that it is in
-	Window  string
-	Index   int // of the window within its session
-	Layer   topology.Layer
+	ID     string
+	Worker endpoint.SessionID // that backs it, or did; "" for an archive
+	Name   string
+	seat
 	Tags    []topology.Tag    // by growing key; not to be written to
 	Archive *topology.Archive // nil unless it was restored; not to be written to
 }
@@ -60,6 +60,7 @@ type panes struct {
 	environ []string // spawnd's own, from which a shell's is made
 	version string
 	inForce inForce
+	marks   shellmarks.Scripts
 	board   *page.Board // what pages see of all this
 	log     *slog.Logger
 	told    *chronicle // who is told what happens; nil: nobody
@@ -75,39 +76,25 @@ type panes struct {
 		sync.Mutex
 		tree    topology.Tree
 		byID    map[string]*pane // all panes of the tree whose worker was ever connected
+		asked   uint64           // how often the tree was to be saved
 		closing bool
 	}
 	relaunching chan struct{} // 1 slot: held while an archive is being replaced
 
 	saving  sync.Mutex // orders writes of the tree; taken before mu
+	written uint64     // of asked, those whose change is on disk; guarded by saving
 	telling sync.Mutex // orders what pages are told; taken before mu
 
 	refused []*fleet.Refusal // workers that were left alone at start
+	strays  bool             // workers without a pane may have left processes that nothing ties to them
 
 	unlocked sync.Once // the first worker that could not lock its key is logged, the others are alike
 }
 
-// New starts a terminal and returns its pane. When it returns without error the pane is on disk.
+// New starts a terminal in a window of its own and returns its pane. When it returns without error the
+// pane is on disk.
 func (ps *panes) New(ctx context.Context, n NewPane) (Row, error) {
-	if err := ps.begin(); err != nil {
-		return Row{}, err
-	}
-	defer ps.began()
-	worker := endpoint.NewSessionID()
-	place, err := ps.place(worker, n.Name)
-	if err != nil {
-		return Row{}, err
-	}
-	h, err := ps.fleet.Launch(ctx, worker, ps.spec(n, place.ID))
-	if err != nil {
-		ps.forget(place.ID)
-		return Row{}, fmt.Errorf("%w: %w", errStart, err)
-	}
-	ps.drive(place.ID, worker, h)
-	if err := ps.save(); err != nil {
-		ps.log.Error("names and ids of terminals are not saved", "error", err)
-	}
-	return ps.Row(place.ID)
+	return ps.start(ctx, n, inOwnWindow(""))
 }
 
 // begin counts an operation that may start something, unless spawnd is closing.
@@ -128,16 +115,6 @@ func (ps *panes) began() {
 	ps.running.Done()
 }
 
-func (ps *panes) place(worker endpoint.SessionID, name string) (topology.Pane, error) {
-	ps.mu.Lock()
-	defer ps.mu.Unlock()
-	tree, at, err := ps.mu.tree.NewPane("", topology.Start{Worker: string(worker), Name: name})
-	if err == nil {
-		ps.mu.tree = tree
-	}
-	return at, err
-}
-
 func (ps *panes) spec(n NewPane, id string) fleet.Spec {
 	s := fleet.Spec{
 		Argv: n.Argv, Cwd: n.Cwd, Cols: n.Cols, Rows: n.Rows,
@@ -149,6 +126,9 @@ func (ps *panes) spec(n NewPane, id string) fleet.Spec {
 	if len(s.Argv) == 0 {
 		s.Argv = ps.account.Argv()
 	}
+	if len(n.Argv) == 0 && ps.inForce.shellIntegration() { // a program that somebody names starts as it is
+		s.Argv, s.Env = ps.marks.Dress(s.Argv, s.Env)
+	}
 	s.Cwd = cmp.Or(s.Cwd, ps.account.Home)
 	cols, rows := ps.inForce.terminalSize()
 	s.Cols, s.Rows = cmp.Or(s.Cols, cols), cmp.Or(s.Rows, rows)
@@ -157,24 +137,9 @@ func (ps *panes) spec(n NewPane, id string) fleet.Spec {
 }
 
 // drive gives the pane its run. The caller has made the pane's place in the tree.
-func (ps *panes) drive(id string, worker endpoint.SessionID, h *fleet.Handle) {
-	p := ps.newTerminal(id, worker, h)
-	ps.mu.Lock()
-	if at, ok := ps.mu.tree.Pane(id); ok {
-		p.mu.facts.Title = at.Title
-	}
-	ps.mu.byID[id] = p
-	ps.mu.Unlock()
-	ps.run(p, h)
-	ps.tell(id)
-}
-
-// newTerminal is a pane that shows a worker's terminal, before its run.
-func (ps *panes) newTerminal(id string, worker endpoint.SessionID, h *fleet.Handle) *pane {
-	p := &pane{
-		id: id, worker: worker, fleet: ps.fleet, log: ps.log, viewersMax: ps.inForce.viewersMax,
-		changed: make(chan struct{}, 1), ready: make(chan struct{}), done: make(chan struct{}),
-	}
+func (ps *panes) drive(id string, worker endpoint.SessionID, h *fleet.Handle) *pane {
+	p := newPane(id, worker, ps.fleet, ps.log)
+	p.viewersMax = ps.inForce.viewersMax
 	hello := h.Hello()
 	if !hello.Can(wire.CapLockedKey) {
 		ps.unlocked.Do(func() {
@@ -183,35 +148,35 @@ func (ps *panes) newTerminal(id string, worker endpoint.SessionID, h *fleet.Hand
 	}
 	p.mu.facts = Facts{State: StateRunning, PID: h.WorkerPID(), Cols: hello.Cols, Rows: hello.Rows}
 	p.onFacts = func(f Facts) { ps.noted(id, f) }
-	return p
-}
-
-// run begins the pane's run. The caller keeps close from being over meanwhile.
-func (ps *panes) run(p *pane, h *fleet.Handle) {
+	p.onReport = func(r fanout.Report) { ps.reported(id, r) }
+	ps.mu.Lock()
+	if at, ok := ps.mu.tree.Pane(id); ok {
+		p.mu.facts.Title = at.Title
+	}
+	ps.mu.Unlock()
+	hub := p.connect(h) // before anybody can ask for the pane: it must not say that it has ended
+	ps.mu.Lock()
+	ps.mu.byID[id] = p
 	ps.running.Add(1)
+	ps.mu.Unlock()
 	go func() {
 		defer ps.running.Done()
-		p.run(ps.ctx, h)
+		p.run(ps.ctx, hub)
 	}()
+	ps.tell(id)
+	return p
 }
 
 // noted keeps in the tree what must outlive spawnd of a pane's new facts, and tells the watchers.
 func (ps *panes) noted(id string, f Facts) {
 	ps.mu.Lock()
-	tree, err := ps.mu.tree.SetTitle(id, f.Title)
-	switch {
-	case err != nil: // the pane was closed
-	case f.State == StateLost:
-		tree, err = tree.Lost(id)
-	case f.Exit != nil:
-		tree, err = tree.Ended(id, topology.End{ExitCode: f.Exit.ExitCode, Signal: f.Exit.Signal})
-	}
-	changed := err == nil && !tree.Equal(ps.mu.tree)
+	before := ps.mu.tree
+	tree, changed := withFacts(before, id, f)
 	if changed {
-		if p := ps.mu.byID[id]; p != nil && !p.asked.Load() && runningIn(tree) < runningIn(ps.mu.tree) {
+		if p := ps.mu.byID[id]; p != nil && !p.asked.Load() && runningIn(tree) < runningIn(before) {
 			ps.keeper.ended(runningIn(tree))
 		}
-		ps.mu.tree = tree
+		ps.putLocked(before, tree)
 	}
 	ps.mu.Unlock()
 	if changed {
@@ -228,96 +193,87 @@ func (ps *panes) soil() {
 	}
 }
 
-// Close ends a pane's terminal and takes the pane away. It does not wait for a shell that ignores TERM
-// any longer than the two seconds after which KILL follows.
-func (ps *panes) Close(ctx context.Context, id string) error {
-	ps.mu.Lock()
-	_, known := ps.mu.tree.Pane(id)
-	p := ps.mu.byID[id]
-	ps.mu.Unlock()
-	if !known {
-		return fmt.Errorf("close %q: %w", id, ErrNotFound)
+// withFacts returns the tree with what it keeps of a pane's facts, and whether that is new. Most news are of
+// something else, and then the tree, which may be large, is neither copied nor compared.
+func withFacts(t topology.Tree, id string, f Facts) (topology.Tree, bool) {
+	over := f.State == StateLost || f.Exit != nil
+	if at, known := t.Pane(id); !known || at.Title == f.Title && !over {
+		return t, false // unknown: the pane was closed
 	}
-	if p != nil {
-		if err := p.terminate(ctx); err != nil {
-			return fmt.Errorf("close %s: %w", id, err)
-		}
+	next, err := t.SetTitle(id, f.Title)
+	switch {
+	case err != nil:
+	case f.State == StateLost:
+		next, err = next.Lost(id)
+	case f.Exit != nil:
+		next, err = next.Ended(id, topology.End{ExitCode: f.Exit.ExitCode, Signal: f.Exit.Signal})
 	}
-	ps.forget(id)
-	if err := ps.save(); err != nil {
-		ps.log.Error("names and ids of terminals are not saved", "error", err)
+	if err != nil || next.Equal(t) {
+		return t, false
 	}
-	return nil
-}
-
-// forget takes a pane out of the tree.
-func (ps *panes) forget(id string) {
-	ps.mu.Lock()
-	if tree, err := ps.mu.tree.Close(id); err == nil {
-		ps.mu.tree = tree
-	}
-	p := ps.mu.byID[id]
-	delete(ps.mu.byID, id)
-	ps.mu.Unlock()
-	if p != nil && p.archive != nil {
-		p.archive.source.Close()
-	}
-	ps.tell(id)
+	return next, true
 }
 
 // Rename gives a pane a name, or takes it away with "".
 func (ps *panes) Rename(id, name string) error {
-	ps.mu.Lock()
-	_, known := ps.mu.tree.Pane(id)
-	tree, err := ps.mu.tree.Rename(id, name)
-	if known && err == nil {
-		ps.mu.tree = tree
-	}
-	ps.mu.Unlock()
-	if !known {
-		return fmt.Errorf("rename %q: %w", id, ErrNotFound)
-	}
+	_, err := ps.arrange(func(t topology.Tree) (topology.Tree, error) {
+		if _, known := t.Pane(id); !known {
+			return t, fmt.Errorf("rename %q: %w", id, ErrNotFound)
+		}
+		return t.Rename(id, name)
+	})
+	return err
+}
+
+// Steer does what a viewer of a pane may, on its behalf.
+func (ps *panes) Steer(id string, op control.Op, viewer control.ViewerID) error {
+	hub, err := ps.hub(id)
 	if err != nil {
-		return err
+		return fmt.Errorf("steer %q: %w", id, err)
 	}
-	ps.tell(id)
-	return ps.save()
+	return hub.Steer(op, viewer)
+}
+
+// hub returns what serves a pane's viewers, while a worker is connected.
+func (ps *panes) hub(id string) (*fanout.Hub, error) {
+	ps.mu.Lock()
+	p := ps.mu.byID[id]
+	_, known := ps.mu.tree.Pane(id)
+	ps.mu.Unlock()
+	if p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.mu.hub != nil {
+			return p.mu.hub, nil
+		}
+	}
+	if !known {
+		return nil, ErrNotFound
+	}
+	return nil, ErrEnded
 }
 
 // Attach adds a viewer to a pane. The sink is the hub's, or is closed when there is an error.
 func (ps *panes) Attach(id string, sink fanout.Sink, o fanout.AttachOptions) (*fanout.Viewer, error) {
-	ps.mu.Lock()
-	p := ps.mu.byID[id]
-	_, known := ps.mu.tree.Pane(id)
-	ps.mu.Unlock()
-	switch {
-	case p != nil && p.archive != nil: // it has its size, and nobody reads what is typed
+	if ps.isArchive(id) { // it has its size, and nobody reads what is typed
 		ps.expireTexts(ps.keeper.policy())
 		o.ReadOnly, o.Cols, o.Rows = true, 0, 0
-		return p.attach(sink, o)
-	case p != nil:
-		return p.attach(sink, o)
-	case known:
-		sink.Close()
-		return nil, fmt.Errorf("attach to %s: %w", id, ErrEnded)
 	}
-	sink.Close()
-	return nil, fmt.Errorf("attach to %q: %w", id, ErrNotFound)
+	hub, err := ps.hub(id)
+	if err != nil {
+		sink.Close()
+		return nil, fmt.Errorf("attach to %q: %w", id, err)
+	}
+	return hub.Attach(sink, o)
 }
 
 // Viewers tells how a pane's viewers stand.
 func (ps *panes) Viewers(id string) (fanout.Stats, error) {
-	ps.mu.Lock()
-	p := ps.mu.byID[id]
-	_, known := ps.mu.tree.Pane(id)
-	ps.mu.Unlock()
-	switch {
-	case p != nil:
-		return p.stats()
-	case known:
-		return fanout.Stats{}, fmt.Errorf("list viewers of %s: %w", id, ErrEnded)
+	hub, err := ps.hub(id)
+	if err != nil {
+		return fanout.Stats{}, fmt.Errorf("list viewers of %q: %w", id, err)
 	}
-	return fanout.Stats{}, fmt.Errorf("list viewers of %q: %w", id, ErrNotFound)
+	return hub.Stats(), nil
 }
 
 // Rows lists every pane: by session, by window, and by its place in the window.
@@ -325,12 +281,8 @@ func (ps *panes) Rows() []Row {
 	ps.mu.Lock()
 	tree := ps.mu.tree
 	ps.mu.Unlock()
-	places := tree.Places()
-	rows := make([]Row, 0, len(tree.Panes))
-	for _, at := range tree.List() {
-		rows = append(rows, ps.row(at, places[at.Window]))
-	}
-	return rows
+	at := seats(tree)
+	return mapped(tree.List(), func(p topology.Pane) Row { return ps.row(p, at[p.ID]) })
 }
 
 // Row returns one pane.
@@ -342,17 +294,15 @@ func (ps *panes) Row(id string) (Row, error) {
 	if !ok {
 		return Row{}, fmt.Errorf("look at %q: %w", id, ErrNotFound)
 	}
-	where, _ := tree.Locate(id)
-	return ps.row(at, where), nil
+	return ps.row(at, seatOf(tree, at)), nil
 }
 
-func (ps *panes) row(at topology.Pane, where topology.Place) Row {
+func (ps *panes) row(at topology.Pane, where seat) Row {
 	ps.mu.Lock()
 	p := ps.mu.byID[at.ID]
 	ps.mu.Unlock()
 	r := Row{
-		ID: at.ID, Worker: endpoint.SessionID(at.SessionID), Name: at.Name, Session: where.Session, Window: where.Window, Index: where.Index,
-		Layer: at.Layer(), Tags: at.Tags, Archive: at.Archive,
+		ID: at.ID, Worker: endpoint.SessionID(at.SessionID), Name: at.Name, seat: where, Tags: at.Tags, Archive: at.Archive,
 	}
 	if p != nil && p.archive == nil {
 		r.Facts = p.Facts()

@@ -3,8 +3,14 @@
 package supervisor
 
 import (
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
+	"spawn/internal/supervisor/config"
+	"spawn/internal/supervisor/loginenv"
+	"spawn/internal/supervisor/shellmarks"
 	"spawn/internal/supervisor/topology"
 )
 
@@ -55,6 +61,34 @@ func TestRowsAreByPlace(t *testing.T) {
 		one, err := ps.Row(w.id)
 		if err != nil || one.Window != r.Window || one.Index != r.Index || one.Worker != r.Worker {
 			t.Errorf("Row(%s) = %+v, %v", w.id, one, err)
+		}
+	}
+}
+
+// The settings decide at each start whether a shell marks its prompts, and only one that nobody named does.
+func TestShellsMarkTheirPromptsAsTheSettingsSay(t *testing.T) {
+	marks, err := shellmarks.Install(filepath.Join(t.TempDir(), "shell"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var now config.Config
+	ps := &panes{marks: marks, inForce: func() config.Config { return now }, account: loginenv.Account{Home: "/", Shell: "/bin/bash"}}
+	for _, c := range []struct {
+		integration bool
+		command     []string // of the settings
+		named       []string
+		marks       bool
+	}{
+		{true, nil, nil, true}, {false, nil, nil, false}, {true, []string{"/bin/bash"}, nil, true}, {true, []string{"/bin/sh"}, nil, false},
+		{true, nil, []string{"/bin/bash"}, false}, {true, []string{"/bin/bash", "-c", "top"}, nil, false},
+	} {
+		now.Shell = config.Shell{Integration: c.integration, Command: c.command}
+		s := ps.spec(NewPane{Argv: c.named}, "p0")
+		dressed := slices.ContainsFunc(s.Env, func(entry string) bool {
+			return strings.HasPrefix(entry, "ENV=") && strings.HasSuffix(entry, "bash.sh")
+		})
+		if dressed != c.marks || slices.Contains(s.Argv, "--posix") != c.marks {
+			t.Errorf("%+v: starts %q with %q", c, s.Argv, s.Env)
 		}
 	}
 }

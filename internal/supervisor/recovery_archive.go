@@ -33,7 +33,8 @@ func newArchive(a recovery.Archive, viewersMax func() int) (*pane, error) {
 		return nil, err
 	}
 	a.Text = recovery.Rows{}
-	p := &pane{viewersMax: viewersMax, changed: make(chan struct{}, 1), done: make(chan struct{}), archive: &archive{}}
+	p := newPane("", "", nil, nil)
+	p.viewersMax, p.archive = viewersMax, &archive{}
 	p.archive.mu.facts = a
 	p.archive.source = newArchiveSource(shown, wire.Exit{ExitCode: a.ExitCode, Signal: a.Signal})
 	hello := wire.Hello{

@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"spawn/internal/sessiond/endpoint"
-	"spawn/internal/sessiond/wire"
 	"spawn/internal/supervisor/fleet"
 	"spawn/internal/supervisor/topology"
 )
@@ -41,12 +40,12 @@ func (ps *panes) relaunch(ctx context.Context, id string, argv []string, owner s
 		return Row{}, err
 	}
 	size := old.Facts()
-	p, h, err := ps.start(ctx, fresh, NewPane{Argv: argv, Cols: size.Cols, Rows: size.Rows})
+	p, h, err := ps.launch(ctx, fresh, NewPane{Argv: argv, Cols: size.Cols, Rows: size.Rows})
 	if err != nil {
 		return Row{}, err
 	}
 	if err := ps.replace(id, p, owner); err != nil {
-		return Row{}, errors.Join(err, ps.discard(ctx, h))
+		return Row{}, errors.Join(err, ps.discard(ctx, p.id, h))
 	}
 	old.archive.source.Close() // who looked at it is sent away
 	ps.noted(p.id, p.Facts())
@@ -76,35 +75,39 @@ func (ps *panes) reserve(id string) (old *pane, fresh string, err error) {
 	return ps.mu.byID[id], fresh, nil
 }
 
-// start starts the program for a pane that is not in the tree yet, and waits until it runs or has failed to.
+// launch starts the program for a pane that is not in the tree yet, and waits until it runs or has failed to.
 // A worker obeys in order, so what it answers to a capture it answers behind the start; a program that
 // ran, however shortly, has an end that is known.
-func (ps *panes) start(ctx context.Context, id string, n NewPane) (*pane, *fleet.Handle, error) {
+func (ps *panes) launch(ctx context.Context, id string, n NewPane) (*pane, *fleet.Handle, error) {
 	worker := endpoint.NewSessionID()
 	h, err := ps.fleet.Launch(ctx, worker, ps.spec(n, id))
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", errSpawn, err)
 	}
-	p := ps.newTerminal(id, worker, h)
-	ps.run(p, h)
-	hub, err := p.firstHub(ctx)
-	if err == nil {
-		_, err = hub.Capture(ctx, wire.CaptureReq{What: wire.CaptureScreen})
+	p := ps.drive(id, worker, h)
+	select {
+	case <-p.begun:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
 	}
 	if now := p.Facts(); err == nil && now.Exit != nil && now.Exit.ExitCode == nil && now.Exit.Signal == "" {
 		err = errors.New("its worker says so")
 	}
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("%w: %w", errSpawn, err), ps.discard(ctx, h))
+		return nil, nil, errors.Join(fmt.Errorf("%w: %w", errSpawn, err), ps.discard(ctx, id, h))
 	}
 	return p, h, nil
 }
 
 // discard ends what was started in vain.
-func (ps *panes) discard(ctx context.Context, h *fleet.Handle) error {
+func (ps *panes) discard(ctx context.Context, id string, h *fleet.Handle) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
-	return h.Terminate(ctx)
+	err := h.Terminate(ctx)
+	ps.mu.Lock()
+	delete(ps.mu.byID, id)
+	ps.mu.Unlock()
+	return err
 }
 
 // replace is the one step.

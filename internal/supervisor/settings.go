@@ -9,8 +9,10 @@ import (
 
 	"spawn/internal/supervisor/access"
 	"spawn/internal/supervisor/config"
+	"spawn/internal/supervisor/events"
 	"spawn/internal/supervisor/fleet"
 	"spawn/internal/supervisor/recovery"
+	"spawn/internal/supervisor/topology"
 )
 
 // openSettings reads the settings file, once its folder is ours alone. Flags win over it.
@@ -41,6 +43,9 @@ func (s *Supervisor) noteReload(out config.Outcome, err error) {
 	if err != nil {
 		s.o.Log.Warn("changed settings are not in force", "error", err)
 		return
+	}
+	if len(out.Changed) > 0 {
+		s.panes.happened(events.Change{Type: events.ConfigReloaded, Resource: topology.Root, Data: map[string]any{"keys": out.Changed}})
 	}
 	s.o.Log.Info("changed settings are read", "in_force", out.Changed, "at_next_start", out.NeedsRestart)
 }

@@ -6,11 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"spawn/internal/supervisor/config"
 	"spawn/internal/supervisor/recovery"
+	"spawn/internal/supervisor/topology"
 	"spawn/internal/supervisor/verbs"
 )
 
@@ -62,54 +62,20 @@ func (ps *panes) endAll(ctx context.Context) (ended []string, err error) {
 	ps.mu.closing = true
 	ps.mu.Unlock()
 	ps.starting.Wait() // bounded by each start's own context, which has ended
-	var (
-		ending sync.WaitGroup
-		mu     sync.Mutex
-		errs   []error
-	)
-	for _, row := range ps.Rows() {
-		ending.Go(func() {
-			err := ps.end(ctx, row)
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				errs = append(errs, err)
-			} else {
-				ended = append(ended, row.ID)
-			}
-		})
-	}
-	ending.Wait()
-	if err := ps.fleet.AwaitChildren(ctx); err != nil {
-		errs = append(errs, err)
-	}
-	if len(errs) > 0 {
-		return ended, fmt.Errorf("end every terminal: %w", errors.Join(errs...))
+	ps.mu.Lock()
+	tree := ps.mu.tree
+	ps.mu.Unlock()
+	ended, err = ps.endEach(ctx, mapped(tree.Panes, func(p topology.Pane) string { return p.ID }))
+	if err = errors.Join(err, ps.fleet.AwaitChildren(ctx)); err != nil {
+		return ended, fmt.Errorf("end every terminal: %w", err)
 	}
 	ps.log.Info("every terminal is ended", "panes", len(ended))
 	return ended, nil
 }
 
-// end ends what runs in the pane. One whose worker was left alone at start cannot be reached.
-func (ps *panes) end(ctx context.Context, row Row) error {
-	ps.mu.Lock()
-	p := ps.mu.byID[row.ID]
-	ps.mu.Unlock()
-	switch {
-	case p != nil:
-		if err := p.terminate(ctx); err != nil {
-			return fmt.Errorf("end %s: %w", row.ID, err)
-		}
-	case row.State == StateRunning && row.Archive == nil:
-		return fmt.Errorf("end %s: its worker %s is not connected", row.ID, row.Worker)
-	}
-	return nil
-}
-
 // forgetAll takes the panes away. Those that may still run stay, for the next spawnd.
 func (ps *panes) forgetAll(ids []string) error {
-	for _, id := range ids {
-		ps.forget(id)
-	}
-	return ps.save()
+	_, err := ps.arrange(func(t topology.Tree) (topology.Tree, error) { return withoutPanes(t, ids) })
+	ps.drop(ids)
+	return err
 }

@@ -2,7 +2,7 @@
 
 // Package supervisor is spawnd: it builds its rooms, runs them, and closes them in reverse.
 //
-//	locks ─ settings ─ worker folder ─ fleet ─ panes (adopted) ─ checkpoints ─ control socket ─ door ─ peers ─ HTTP ─ ready
+//	locks ─ settings ─ worker folder ─ fleet ─ panes (adopted) ─ checkpoints ─ door, rights ─ control socket ─ peers ─ HTTP ─ ready
 //
 // Nothing that a terminal needs is in here. A spawnd that is killed at any point is followed by one that
 // adopts the same workers.
@@ -24,14 +24,18 @@ import (
 	"time"
 
 	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/supervisor/access"
 	"spawn/internal/supervisor/config"
+	"spawn/internal/supervisor/events"
 	"spawn/internal/supervisor/fleet"
 	"spawn/internal/supervisor/loginenv"
 	"spawn/internal/supervisor/page"
 	"spawn/internal/supervisor/recovery"
 	"spawn/internal/supervisor/rtc"
+	"spawn/internal/supervisor/shellmarks"
 	"spawn/internal/supervisor/signaling"
+	"spawn/internal/supervisor/texts"
 	"spawn/internal/supervisor/topology"
 	"spawn/internal/supervisor/verbs"
 )
@@ -57,17 +61,19 @@ type Options struct {
 
 // Supervisor is a spawnd that is ready to serve.
 type Supervisor struct {
-	o        Options
-	closers  []io.Closer // in the order of opening; closed in reverse
-	settings *config.Live
-	inForce  inForce // what of them counts now
-	panes    *panes
-	keeper   *keeper // of checkpoints
-	pages    *pages
-	server   *signaling.Server
-	control  *verbs.Listener
-	door     *access.Door
-	started  time.Time
+	o         Options
+	closers   []io.Closer // in the order of opening; closed in reverse
+	settings  *config.Live
+	inForce   inForce // what of them counts now
+	panes     *panes
+	keeper    *keeper // of checkpoints
+	pages     *pages
+	server    *signaling.Server
+	control   *verbs.Listener
+	door      *access.Door
+	started   time.Time
+	authority *access.Authority
+	admitted  admissions
 
 	account   loginenv.Account
 	folders   config.Folders
@@ -75,6 +81,8 @@ type Supervisor struct {
 	scoper    fleet.Scoper
 	page      netip.AddrPort // where the page is served
 	examining chan struct{}  // 1 slot: one look of the doctor at a time
+
+	runs texts.Runs
 
 	stop  context.CancelFunc     // ends Serve
 	asked atomic.Pointer[string] // what server.shutdown wants of the terminals; nil when nobody asked
@@ -104,6 +112,7 @@ func (s *Supervisor) open(ctx context.Context) error {
 	if err := s.lock(folders.Lock()); err != nil {
 		return err
 	}
+	failpoint.Pass(failpoint.HostLocked)
 	if err := s.openSettings(folders); err != nil {
 		return err
 	}
@@ -113,10 +122,13 @@ func (s *Supervisor) open(ctx context.Context) error {
 	if err := s.openRecovery(folders); err != nil {
 		return err
 	}
+	if err := s.openRights(folders); err != nil {
+		return err
+	}
 	if err := s.openControl(folders); err != nil {
 		return err
 	}
-	return s.openPages(folders)
+	return s.openPages()
 }
 
 // whereabouts are the user and the folders that the environment names.
@@ -150,17 +162,32 @@ func (s *Supervisor) openPanes(ctx context.Context, folders config.Folders, acco
 	if err := s.lock(folder.Path() + string(os.PathSeparator) + workerLock); err != nil {
 		return err
 	}
+	failpoint.Pass(failpoint.WorkersLocked)
 	s.folder = folder
 	if s.scoper, err = fleet.DetectScoper(ctx); err != nil {
 		s.o.Log.Info("workers get no scope of their own", "because", err)
+		if s.inForce.terminalLimits() != (fleet.Limits{}) {
+			s.o.Log.Warn("limits of a terminal do not hold: they need a scope")
+		}
+	}
+	marks, err := shellmarks.Install(folders.ShellScripts())
+	if err != nil {
+		return err
 	}
 	s.keeper = newKeeper(s.o.Log)
 	s.panes = &panes{
+		marks:   marks,
 		fleet:   fleet.New(fleet.Options{Folder: folder, WorkerPath: s.o.WorkerPath, Scoper: s.scoper, Log: s.o.Log}),
 		store:   topology.NewStore(folders.Topology()),
 		account: account, environ: s.o.Environ, version: s.o.Version, inForce: s.inForce, log: s.o.Log,
 		board: page.NewBoard(), dirty: make(chan struct{}, 1), keeper: s.keeper, relaunching: make(chan struct{}, 1),
 	}
+	source, err := events.NewSource(rand.Reader)
+	if err != nil {
+		return err
+	}
+	s.panes.told = newChronicle(s.panes, source, s.o.Log)
+	s.closers = append(s.closers, s.panes.told)
 	if err := openPanes(ctx, s.panes); err != nil {
 		return err
 	}
@@ -190,22 +217,18 @@ func (s *Supervisor) openControl(folders config.Folders) error {
 	if err != nil {
 		return err
 	}
+	failpoint.Pass(failpoint.ControlBound)
 	s.control = ln
 	s.closers = append(s.closers, ln)
 	return nil
 }
 
-func (s *Supervisor) openPages(folders config.Folders) error {
-	door, err := access.Open(folders.State, access.Options{Log: s.o.Log})
-	if err != nil {
-		return err
-	}
-	s.door = door
-	s.closers = append(s.closers, door)
+func (s *Supervisor) openPages() error {
 	ln, err := signaling.Listen(s.inForce.listen())
 	if err != nil {
 		return err
 	}
+	failpoint.Pass(failpoint.PageBound)
 	at := ln.Addr().(*net.TCPAddr).AddrPort()
 	s.page = at
 	// The channels are on the same loopback address as the page, on a port of their own.
@@ -216,11 +239,11 @@ func (s *Supervisor) openPages(folders config.Folders) error {
 	s.closers = append(s.closers, peers)
 	host := hostName()
 	s.pages = &pages{
-		endpoint: peers, panes: s.panes, board: s.panes.board, log: s.o.Log,
-		server:  page.Server{Version: s.o.Version, HostName: host, Source: "spawn/" + rand.Text()},
+		host: s, endpoint: peers, panes: s.panes, board: s.panes.board, log: s.o.Log,
+		server:  page.Server{Version: s.o.Version, HostName: host, Source: s.panes.told.log.Source()},
 		pairURL: func() (string, error) { return pair(s.door, s.server) },
 	}
-	s.server, err = signaling.New(ln, signaling.Options{Door: door, Peers: s.pages, App: s.o.App, HostName: host, Log: s.o.Log})
+	s.server, err = signaling.New(ln, signaling.Options{Door: s.door, Peers: s.pages, App: s.o.App, HostName: host, Log: s.o.Log})
 	return err
 }
 
@@ -236,17 +259,25 @@ func (s *Supervisor) PairURL() (string, error) { return pair(s.door, s.server) }
 func (s *Supervisor) Serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s.pages.ctx, s.stop = ctx, cancel
+	serving, end := context.WithCancel(context.WithoutCancel(ctx)) // a moment longer, for the last event
+	defer end()
+	s.pages.ctx, s.stop = serving, cancel
 	var errs [2]error
 	var ways sync.WaitGroup
-	ways.Go(func() { errs[0] = s.server.Serve(ctx); cancel() })
+	ways.Go(func() { <-ctx.Done(); s.panes.stop(); end() })
+	ways.Go(func() { s.authority.Run(serving) })
+	ways.Go(func() { s.settleRights(serving) })
+	ways.Go(func() { errs[0] = s.server.Serve(serving); cancel() })
 	ways.Go(func() {
-		errs[1] = verbs.Serve(ctx, s.control, verbs.Options{Server: verbServer{s}, CheckPeer: endpoint.CheckPeer, Log: s.o.Log})
+		errs[1] = verbs.Serve(serving, s.control, verbs.Options{
+			Server: verbServer{s}, CheckPeer: endpoint.CheckPeer, Identity: identity{s}, Authority: judge{s.authority}, Log: s.o.Log,
+		})
 		cancel()
 	})
 	ways.Go(func() { s.watchSettings(ctx) })
 	ways.Go(func() { s.keeper.run(ctx) })
 	ways.Wait()
+	failpoint.Pass(failpoint.WaysClosed)
 	return errors.Join(errs[0], errs[1], s.endTerminals(ctx))
 }
 

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"spawn/internal/sessiond/emulator"
+	"spawn/internal/sessiond/emulator/streams"
 )
 
 const (
@@ -25,13 +26,13 @@ const (
 // machine's pace.
 func measureEmulator(ctx context.Context, b *bench) error {
 	size := b.effort(8<<20, 2<<20)
-	unicode := makeStream(addUnicode, size)
-	for _, s := range streams {
-		name := "emulator." + s.name
+	unicode := streams.Unicode.Bytes(size)
+	for _, s := range streams.Emulator() {
+		name := "emulator." + s.Name
 		if !b.wants(name, name+".allocs") {
 			continue
 		}
-		stream := makeStream(s.add, size)
+		stream := s.Bytes(size)
 		var speeds, floors []float64
 		var allocs float64
 		for range b.effort(7, 3) {
@@ -43,12 +44,12 @@ func measureEmulator(ctx context.Context, b *bench) error {
 			speeds = append(speeds, speed)
 			allocs = max(allocs, allocated)
 		}
-		b.add(figure{Name: name, Value: median(speeds), Unit: "MB/CPU-s", Note: s.what}.
+		b.add(figure{Name: name, Value: median(speeds), Unit: "MB/CPU-s", Note: s.What}.
 			paired(median(floors), median(ratios(speeds, floors))))
 		b.add(figure{Name: name + ".allocs", Value: allocs, Unit: "allocs/byte"})
 	}
-	measureRepaint(b, "emulator.repaint.80x24", 80, 24, makeStream(addFrame, 256<<10))
-	measureRepaint(b, "emulator.repaint.200x60", 200, 60, makeStream(addDenseCells, 256<<10))
+	measureRepaint(b, "emulator.repaint.80x24", 80, 24, streams.Frames.Bytes(256<<10))
+	measureRepaint(b, "emulator.repaint.200x60", 200, 60, streams.Dense.Bytes(256<<10))
 	measureMemory(b)
 	return nil
 }
@@ -80,7 +81,7 @@ func decode(p []byte) {
 // feedPace feeds a terminal whose lines are committed, after one pass that fills its tables. It also returns
 // the allocations for each byte.
 func feedPace(stream []byte) (speed, allocs float64) {
-	t := emulator.New(streamCols, streamRows, &historyCount{})
+	t := emulator.New(streams.Cols, streams.Rows, &historyCount{})
 	feed := func() {
 		for piece := range slices.Chunk(stream, streamPiece) {
 			t.Feed(piece)

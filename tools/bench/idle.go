@@ -20,13 +20,17 @@ const (
 	// startsAtOnce is how many terminals are asked for at the same time, closesAtOnce how many are ended. An
 	// interactive shell ignores TERM, so each close takes spawnd's two seconds of patience.
 	startsAtOnce = 8
-	closesAtOnce = 100
+	closesAtOnce = 200
+	// idleTime has one of each terminal's slow looks in it, which come once a minute.
+	idleTime = time.Minute
+	// settleTime is how long a worker looks often for who owns its keyboard, after its terminal has moved.
+	settleTime = 5 * time.Second
 )
 
 // measureIdle keeps many idle shells: how fast they start, are listed, adopted by a new spawnd and closed, and what
 // they cost meanwhile.
 func measureIdle(ctx context.Context, b *bench) error {
-	names := []string{"idle.start", "idle.list", "idle.adopt", "idle.close", "idle.worker.pss", "idle.spawnd.rss", "idle.cpu"}
+	names := []string{"idle.start", "idle.list", "idle.adopt", "idle.close", "idle.worker.pss", "idle.spawnd.rss", "idle.spawnd.goroutines", "idle.cpu"}
 	if !b.wants(names...) {
 		return nil
 	}
@@ -40,6 +44,9 @@ func measureIdle(ctx context.Context, b *bench) error {
 		return err
 	}
 	if err := measureCost(ctx, b); err != nil {
+		return err
+	}
+	if err := measureGoroutines(ctx, b); err != nil {
 		return err
 	}
 	if err := measureAdoption(ctx, b); err != nil {
@@ -149,17 +156,41 @@ func measureCost(ctx context.Context, b *bench) error {
 }
 
 func measureIdleCPU(ctx context.Context, b *bench, pids []int) error {
+	if err := pass(ctx, settleTime); err != nil {
+		return err
+	}
 	before, start := processesCPU(pids), time.Now()
-	quiet := time.NewTimer(time.Duration(b.effort(10, 3)) * time.Second)
+	if err := pass(ctx, time.Duration(b.effort(int(idleTime), int(3*time.Second)))); err != nil {
+		return err
+	}
+	used := processesCPU(pids) - before
+	b.add(figure{Name: "idle.cpu", Value: 100 * used.Seconds() / time.Since(start).Seconds(), Unit: "% of a core", Note: b.idleNote("spawnd and workers")})
+	return nil
+}
+
+// pass lets time pass in which nothing happens.
+func pass(ctx context.Context, d time.Duration) error {
+	quiet := time.NewTimer(d)
 	defer quiet.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-quiet.C:
+		return nil
 	}
-	used := processesCPU(pids) - before
-	b.add(figure{Name: "idle.cpu", Value: 100 * used.Seconds() / time.Since(start).Seconds(), Unit: "% of a core", Note: b.idleNote("spawnd and workers")})
-	return nil
+}
+
+// measureGoroutines lets spawnd crash in the way that makes it tell of each goroutine, and starts another.
+func measureGoroutines(ctx context.Context, b *bench) error {
+	if !b.wants("idle.spawnd.goroutines") {
+		return nil
+	}
+	n, err := b.lab.crashTold()
+	if err != nil {
+		return err
+	}
+	b.add(figure{Name: "idle.spawnd.goroutines", Value: float64(n) / float64(b.terminals), Unit: "a terminal", Note: b.idleNote("%d in all", n)})
+	return b.lab.start(ctx)
 }
 
 // measureAdoption kills spawnd and starts another. Its address comes when it has adopted all.

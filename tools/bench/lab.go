@@ -130,10 +130,16 @@ func (l *lab) panes(ctx context.Context) ([]verbs.Pane, error) {
 	return r.Panes, err
 }
 
-// workerPIDs are the processes of the panes' workers, in the same order.
+// workerPIDs are the processes of the panes' workers, in the same order. A child that a worker has forked looks like it
+// until it runs its own program; a worker's parent is never a worker.
 func (l *lab) workerPIDs(panes ...verbs.Pane) ([]int, error) {
 	bySession := map[string]int{}
-	for _, p := range l.processes() {
+	found := l.processes()
+	for _, p := range found {
+		parent := slices.IndexFunc(found, func(q process) bool { return q.pid == parentOf(p.pid) })
+		if parent >= 0 && found[parent].args == p.args {
+			continue
+		}
 		if _, rest, ok := strings.Cut(p.args, "--session-id\x00"); ok {
 			session, _, _ := strings.Cut(rest, "\x00")
 			bySession[session] = p.pid
@@ -146,6 +152,18 @@ func (l *lab) workerPIDs(panes ...verbs.Pane) ([]int, error) {
 		}
 	}
 	return pids, nil
+}
+
+// parentOf is the parent of a process; 0 when it is gone.
+func parentOf(pid int) int {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, fields, _ := strings.Cut(string(text), ") ") // the name before may hold anything
+	state := strings.Fields(fields)
+	if len(state) < 2 {
+		return 0
+	}
+	parent, _ := strconv.Atoi(state[1])
+	return parent
 }
 
 // process is one that was started in the lab, by us or by something of ours.

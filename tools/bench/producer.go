@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"spawn/internal/sessiond/emulator/streams"
 )
 
 // producerScript is what runs on every terminal of the figures of the whole path, whoever owns that terminal. Each
@@ -38,7 +40,7 @@ type textFile struct {
 // makeText writes a file of build lines.
 func makeText(l *lab, size int) (textFile, error) {
 	path := filepath.Join(l.dir, "text-"+strconv.Itoa(size))
-	text := makeStream(addBuildLine, size)
+	text := streams.Build.Bytes(size)
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		return textFile{}, fmt.Errorf("write text: %w", err)
 	}

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"spawn/internal/sessiond/emulator/streams"
 )
 
 //go:embed xterm.mjs
@@ -23,11 +25,11 @@ func measureXterm(ctx context.Context, b *bench) error {
 	size := b.effort(4<<20, 1<<20)
 	var names []string
 	var files []string
-	for _, s := range streams {
-		if name := "xterm." + s.name; b.wants(name) {
+	for _, s := range streams.Emulator() {
+		if name := "xterm." + s.Name; b.wants(name) {
 			names = append(names, name)
-			files = append(files, filepath.Join(b.lab.dir, "stream-"+s.name))
-			if err := os.WriteFile(files[len(files)-1], makeStream(s.add, size), 0o600); err != nil {
+			files = append(files, filepath.Join(b.lab.dir, "stream-"+s.Name))
+			if err := os.WriteFile(files[len(files)-1], s.Bytes(size), 0o600); err != nil {
 				return fmt.Errorf("write stream: %w", err)
 			}
 		}
@@ -41,7 +43,7 @@ func measureXterm(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	unicode := makeStream(addUnicode, size)
+	unicode := streams.Unicode.Bytes(size)
 	var floors []float64
 	for range 5 {
 		floors = append(floors, pace(len(unicode), func() { decode(unicode) }))
@@ -57,7 +59,7 @@ func xtermPaces(ctx context.Context, l *lab, node, modules string, files []strin
 	if err := os.WriteFile(script, xtermScript, 0o600); err != nil {
 		return nil, fmt.Errorf("write script: %w", err)
 	}
-	args := append([]string{script, modules, strconv.Itoa(streamCols), strconv.Itoa(streamRows)}, files...)
+	args := append([]string{script, modules, strconv.Itoa(streams.Cols), strconv.Itoa(streams.Rows)}, files...)
 	out, err := exec.CommandContext(ctx, node, args...).Output()
 	if err != nil {
 		return nil, fmt.Errorf("run node: %w", err)

@@ -163,7 +163,11 @@ export class FakeHost {
       signal: '',
       foreground: 'bash',
       window: `w${index}`,
-      index: 0,
+      index,
+      place: 0,
+      session: 's0',
+      session_name: 'main',
+      session_index: 0,
     });
     this.panes.push(pane);
     return pane;

@@ -37,7 +37,8 @@ describe('imports point one way', () => {
       const other = normalize(join('src', room, target)).split('/')[1] as string;
       if (other !== room) expect(allowed[room], `${path} imports ${target}`).toContain(other);
     }
-    const code = source.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '');
+    // Without comments, and without texts: 'window.new' is the name of a verb.
+    const code = source.replace(/\/\*[\s\S]*?\*\/|\/\/.*|'[^'\n]*'/g, '');
     if (banned[room]) expect(code).not.toMatch(banned[room]);
     expect(source.startsWith('// SPDX-License-Identifier: Apache-2.0\n')).toBe(true);
   });

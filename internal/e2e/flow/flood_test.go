@@ -12,38 +12,41 @@ import (
 	"testing"
 	"time"
 
+	"spawn/internal/e2e/rig"
 	"spawn/internal/sessiond/wire"
 	"spawn/internal/supervisor/verbs"
 	"spawn/internal/supervisor/verbs/dial"
 )
 
 const (
-	dozersCount  = 14 // half of them take nothing, half a byte a second
-	burstsCount  = 6
-	holdsMax     = 4 << 20 // bytes that wait for one viewer, snapshots apart
-	memoryMax    = 8 << 20 // of spawnd, for each viewer
-	slowdownMax  = 5       // of the program, beside the same viewer alone; the machine may be busy with anything
-	aloneSpan    = time.Second
-	togetherSpan = 3 * time.Second
+	dozersCount = 14 // half of them take nothing, half a byte a second
+	burstsCount = 6
+	holdsMax    = 4 << 20 // bytes that wait for one viewer, snapshots apart
+	memoryMax   = 8 << 20 // of spawnd, for each viewer
+	floodsCount = 3
+	slowdownMax = 5 // of the program, beside the same viewer alone; the machine may be busy with anything
+	aloneSpan   = time.Second
 )
 
 // speed is how many bytes a second the program gets rid of, as seen by who reads everything.
 func (h *host) speed(r *reader, span time.Duration, look func()) float64 {
-	h.Helper()
+	h.T.Helper()
 	began, from := time.Now(), r.position.Load()
-	h.during(span, look)
+	rig.During(span, look)
 	return float64(r.position.Load()-from) / time.Since(began).Seconds()
 }
 
 // Twenty viewers that take nothing, a byte a second or a gulp now and then cost bounded memory and nobody
 // else's time, and whoever reads again is exact.
-func TestViewersThatDoNotReadAreNobodyElsesTrouble(t *testing.T) {
+func TestF17ViewersThatDoNotReadAreNobodyElsesTrouble(t *testing.T) {
+	c := rig.Begin(t, "F17 viewers that do not read")
+	c.Runs, c.Faults = 1, dozersCount+burstsCount
 	h := newHost(t)
 	pane := h.start("yes", word)
 	healthy := h.read(t.Context(), pane, "healthy", 0, 0)
-	h.await("the flood", func() bool { return healthy.taken.Load() > 1<<20 })
+	rig.Await(h.T, "the flood", func() bool { return healthy.taken.Load() > 1<<20 })
 	before := h.speed(healthy, aloneSpan, func() {})
-	memory := h.resident()
+	memory := h.daemon.Resident()
 
 	ctx, detach := context.WithCancel(t.Context())
 	defer detach()
@@ -56,9 +59,9 @@ func TestViewersThatDoNotReadAreNobodyElsesTrouble(t *testing.T) {
 	}
 	most, held := memory, 0
 	last := healthy.taken.Load()
-	together := h.speed(healthy, togetherSpan, func() {
-		most = max(most, h.resident())
-		for _, v := range h.viewers(pane).Viewers {
+	together := h.speed(healthy, time.Duration(rig.Size(3, 3600))*time.Second, func() {
+		most = max(most, h.daemon.Resident())
+		for _, v := range h.Viewers(pane).Viewers {
 			held = max(held, v.Waiting)
 		}
 	})
@@ -68,11 +71,11 @@ func TestViewersThatDoNotReadAreNobodyElsesTrouble(t *testing.T) {
 	now := healthy.position.Load()
 	for _, g := range gulpers {
 		g.run()
-		h.await("a viewer catches up", func() bool { return g.position.Load() > now })
+		rig.Await(h.T, "a viewer catches up", func() bool { return g.position.Load() > now })
 	}
-	list := h.viewers(pane)
+	list := h.Viewers(pane)
 	detach()
-	h.await("the others leave", func() bool { return len(h.viewers(pane).Viewers) == 1 })
+	rig.Await(h.T, "the others leave", func() bool { return len(h.Viewers(pane).Viewers) == 1 })
 	alone := max(before, h.speed(healthy, aloneSpan, func() {}))
 
 	t.Logf("%.1f MB/s alone, %.1f MB/s with %d others: %.0f %%; spawnd grew by %.1f MiB; at most %d KiB waited for one; %d drops, %d snapshots",
@@ -104,15 +107,17 @@ func TestViewersThatDoNotReadAreNobodyElsesTrouble(t *testing.T) {
 }
 
 // A terminal that floods does not keep another from answering.
-func TestQuietTerminalsAnswerBesideFloods(t *testing.T) {
+func TestF18QuietTerminalsAnswerBesideFloods(t *testing.T) {
+	c := rig.Begin(t, "F18 quiet beside floods")
+	c.Faults = floodsCount
 	h := newHost(t)
-	for range 3 {
+	for range floodsCount {
 		pane := h.start("yes", word)
 		h.read(t.Context(), pane, "floods", 0, 0)
 	}
 	var quiet []*dial.Stream
 	for range 5 {
-		s, _, err := h.socket().Stream(t.Context(), verbs.PaneStreamParams{Pane: h.start("cat"), Take: true})
+		s, _, err := h.Socket().Stream(t.Context(), verbs.PaneStreamParams{Pane: h.start("cat"), Take: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,18 +125,19 @@ func TestQuietTerminalsAnswerBesideFloods(t *testing.T) {
 		quiet = append(quiet, s)
 	}
 	var took []time.Duration
-	for round := range 20 {
+	for round := range rig.Size(20, 2000) {
 		for _, s := range quiet {
 			began := time.Now()
 			if err := echo(s, fmt.Sprintf("round %d;", round)); err != nil {
 				t.Fatal(err)
 			}
 			took = append(took, time.Since(began))
+			c.Runs++
 		}
 	}
 	slices.Sort(took)
-	t.Logf("echo beside 3 floods: median %v, p99 %v, longest %v", took[len(took)/2], took[len(took)*99/100], took[len(took)-1])
-	if longest := took[len(took)-1]; longest > patience/3 {
+	t.Logf("echo beside %d floods: median %v, p99 %v, longest %v", floodsCount, took[len(took)/2], took[len(took)*99/100], took[len(took)-1])
+	if longest := took[len(took)-1]; longest > rig.Patience/3 {
 		t.Errorf("an echo took %v", longest)
 	}
 }
@@ -142,7 +148,7 @@ func echo(s *dial.Stream, text string) error {
 		return err
 	}
 	var seen []byte
-	overdue := time.AfterFunc(patience, func() { _ = s.Close() })
+	overdue := time.AfterFunc(rig.Patience, func() { _ = s.Close() })
 	defer overdue.Stop()
 	for !bytes.Contains(seen, []byte(text)) {
 		kind, p, err := s.Recv()

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"spawn/internal/e2e/rig"
 	"spawn/internal/sessiond/wire"
 	"spawn/internal/supervisor/verbs"
 	"spawn/internal/supervisor/verbs/dial"
@@ -24,7 +25,7 @@ type view struct {
 // until reads frames until the live bytes end in text.
 func (v *view) until(t *testing.T, s *dial.Stream, text string) {
 	t.Helper()
-	overdue := time.AfterFunc(patience, func() { _ = s.Close() })
+	overdue := time.AfterFunc(rig.Patience, func() { _ = s.Close() })
 	defer overdue.Stop()
 	for !strings.HasSuffix(v.live, text) {
 		kind, p, err := s.Recv()
@@ -55,7 +56,7 @@ func TestViewerThatComesBackGoesOnWithoutAReplay(t *testing.T) {
 	pane := h.start("cat")
 	attach := func(r verbs.Resume) (*dial.Stream, verbs.PaneStreamResult) {
 		t.Helper()
-		s, result, err := h.socket().Stream(t.Context(), verbs.PaneStreamParams{Pane: pane, History: true, Take: true, Resume: r})
+		s, result, err := h.Socket().Stream(t.Context(), verbs.PaneStreamParams{Pane: pane, History: true, Take: true, Resume: r})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +97,7 @@ func TestViewerThatComesBackGoesOnWithoutAReplay(t *testing.T) {
 	if result.Resumed || v.replays < 1 || v.live != "four" {
 		t.Errorf("%+v, has %q after %d replays", result, v.live, v.replays)
 	}
-	if got := h.viewers(pane); got.Resumes != 1 {
+	if got := h.Viewers(pane); got.Resumes != 1 {
 		t.Errorf("%+v", got)
 	}
 }

@@ -37,10 +37,10 @@ type reader struct {
 
 // read attaches a viewer that pauses after each burst of frames; no burst is none at all.
 func (h *host) read(ctx context.Context, pane, name string, burst int, pause time.Duration) *reader {
-	h.Helper()
-	stream, _, err := h.socket().Stream(ctx, verbs.PaneStreamParams{Pane: pane, Name: name, ReadOnly: true})
+	h.T.Helper()
+	stream, _, err := h.Socket().Stream(ctx, verbs.PaneStreamParams{Pane: pane, Name: name, ReadOnly: true})
 	if err != nil {
-		h.Fatal(err)
+		h.T.Fatal(err)
 	}
 	context.AfterFunc(ctx, func() { _ = stream.Close() })
 	r := &reader{hurry: make(chan struct{}), done: make(chan error, 1)}
@@ -100,18 +100,18 @@ func (r *reader) take(kind wire.Kind, p []byte) error {
 
 // doze attaches a viewer that reads a byte in each pause, or none when pause is zero. It reads no frame.
 func (h *host) doze(ctx context.Context, pane, name string, history bool, pause time.Duration) {
-	h.Helper()
-	c, err := net.Dial("unix", h.socket().Path)
+	h.T.Helper()
+	c, err := net.Dial("unix", h.Socket().Path)
 	if err != nil {
-		h.Fatal(err)
+		h.T.Fatal(err)
 	}
 	context.AfterFunc(ctx, func() { _ = c.Close() })
 	line, err := verbs.EncodeRequest(1, verbs.PaneStream, verbs.PaneStreamParams{Pane: pane, Name: name, History: history, ReadOnly: true}, "")
 	if err != nil {
-		h.Fatal(err)
+		h.T.Fatal(err)
 	}
 	if _, err := c.Write(line); err != nil {
-		h.Fatal(err)
+		h.T.Fatal(err)
 	}
 	var result verbs.PaneStreamResult
 	answer, err := verbs.ReadLine(bufio.NewReaderSize(c, 16), verbs.AnswerBytesMax)
@@ -119,7 +119,7 @@ func (h *host) doze(ctx context.Context, pane, name string, history bool, pause 
 		err = verbs.DecodeAnswer(answer, 1, &result)
 	}
 	if err != nil {
-		h.Fatal(err)
+		h.T.Fatal(err)
 	}
 	if pause == 0 {
 		return

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -198,7 +199,7 @@ func cleanRestart(t *testing.T) {
 	}
 	h.restore(list[0].Checkpoint)
 	for id, code := range map[string]int{"p2": 5, "p3": 3} { // ids only grow while topology.json is there
-		if p := h.pane(id); p.State != verbs.PaneExited || p.ExitCode == nil || *p.ExitCode != code || p.Recovered.ProcessState != "exited" || p.PID != 0 {
+		if p := h.pane(id); p.State != verbs.PaneExited || p.ExitCode == nil || *p.ExitCode != code || p.Recovery.ProcessState != "exited" || p.PID != 0 {
 			t.Errorf("%+v", p)
 		}
 	}
@@ -221,7 +222,7 @@ func forcedKill(t *testing.T) {
 	if len(all) != 1 || len(r.Panes) != 1 || r.Panes[0] != (verbs.Renumbered{Previous: "p0", Current: "p0"}) {
 		t.Fatalf("%+v, %+v", all, r)
 	}
-	if p := all[0]; p.State != verbs.PaneLost || p.ExitCode != nil || p.Signal != "" || p.Recovered.ProcessState != "interrupted" || p.Recovered.PreviousPane != "p0" || p.Recovered.Checkpoint != id {
+	if p := all[0]; p.State != verbs.PaneLost || p.ExitCode != nil || p.Signal != "" || p.Recovery.ProcessState != "interrupted" || p.Recovery.PreviousPane != "p0" || p.Recovery.Checkpoint != id {
 		t.Errorf("%+v", p)
 	}
 	if f := h.doctor("recovery.cleanup_unverified"); f.Status != "warn" || !strings.Contains(f.Message, "cleanup_unverified") {
@@ -537,7 +538,7 @@ func textExpiry(t *testing.T) {
 		if !strings.Contains(shown, "héllo ☃ red") || !strings.Contains(shown, "line 62\r\n") || strings.Contains(shown, "line 61\r\n") || strings.Contains(shown, "[31m") {
 			t.Errorf("%q", shown)
 		}
-		if p := h.pane("p0"); p.Recovered.TextState != "plain" || p.Recovered.CutRows != 0 || p.Title != "" {
+		if p := h.pane("p0"); p.Recovery.TextState != "plain" || p.Recovery.CutRows != 0 || p.Title != "" {
 			t.Errorf("%+v", p)
 		}
 		again := h.decode(h.checkpoint()).Panes[0]
@@ -562,7 +563,7 @@ func textExpiry(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		h.restore(planted)
-		if p := h.pane("p0"); p.Recovered.TextState != "expired" || strings.Contains(h.shows("p0"), "too old") {
+		if p := h.pane("p0"); p.Recovery.TextState != "expired" || strings.Contains(h.shows("p0"), "too old") {
 			t.Errorf("%+v", p)
 		}
 	})
@@ -589,8 +590,8 @@ func textExpiry(t *testing.T) {
 		if strings.Contains(h.shows("p0"), "soon gone") {
 			t.Error("it is shown to who comes later")
 		}
-		h.await("the list says so", func() bool { return h.pane("p0").Recovered.TextState == "expired" })
-		if p := h.pane("p0"); p.Recovered.CutRows != 1 {
+		h.await("the list says so", func() bool { return h.pane("p0").Recovery.TextState == "expired" })
+		if p := h.pane("p0"); p.Recovery.CutRows != 1 {
 			t.Errorf("%+v", p)
 		}
 		if f := h.doctor("recovery.archives"); f.Status != "warn" || !strings.Contains(f.Message, "1 rows cut") {
@@ -609,7 +610,7 @@ func textExpiry(t *testing.T) {
 		h.restore(planted)
 		h.settle(on)
 		h.call(verbs.ConfigReload, verbs.Empty{}, &verbs.ConfigReloadResult{})
-		if p := h.pane("p0"); p.Recovered.TextState != "expired" || strings.Contains(h.shows("p0"), "not for long") {
+		if p := h.pane("p0"); p.Recovery.TextState != "expired" || strings.Contains(h.shows("p0"), "not for long") {
 			t.Errorf("%+v", p)
 		}
 		if files := h.files(); len(files) != 0 {
@@ -706,12 +707,12 @@ func vanishedExecutable(t *testing.T) {
 	h.refused(verbs.CodeSpawn, verbs.PaneRelaunch, verbs.PaneRelaunchParams{Pane: "p0", Argv: []string{"/missing/program"}, AckOrphans: true}, &verbs.PaneRelaunchResult{})
 	h.refused(verbs.CodeInvalidParams, verbs.PaneRelaunch, verbs.PaneRelaunchParams{Pane: "p0", Argv: []string{""}, AckOrphans: true}, &verbs.PaneRelaunchResult{})
 	h.refused(verbs.CodeAckOrphans, verbs.PaneRelaunch, verbs.PaneRelaunchParams{Pane: "p0", Argv: []string{"sh"}}, &verbs.PaneRelaunchResult{})
-	if after := h.pane("p0"); len(h.panes()) != 1 || after != before || !strings.Contains(h.shows("p0"), "still here") {
+	if after := h.pane("p0"); len(h.panes()) != 1 || !reflect.DeepEqual(after, before) || !strings.Contains(h.shows("p0"), "still here") {
 		t.Errorf("%+v after %+v", after, before)
 	}
 	h.await("nothing but spawnd runs", func() bool { return len(h.processes()) == 1 })
 	r := h.relaunch("p0", "sh", "-c", "echo anew; sleep 1000")
-	if p := h.pane(r.Pane); p.State != verbs.PaneRunning || p.Recovered != (verbs.Archived{}) || r.Window != "w0" || r.Session != "s0" {
+	if p := h.pane(r.Pane); p.State != verbs.PaneRunning || p.Recovery != (verbs.Archived{}) || r.Window != "w0" || r.Session != "s0" {
 		t.Errorf("%+v: %+v", r, p)
 	}
 	h.awaitShown(r.Pane, "anew")

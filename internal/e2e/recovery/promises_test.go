@@ -6,6 +6,7 @@ package recovery
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"syscall"
 	"testing"
@@ -124,14 +125,14 @@ func TestARestoreIsThereOnce(t *testing.T) {
 		h.kill()
 		h.serve()
 		h.refused(verbs.CodeNotEmpty, verbs.RecoveryRestore, verbs.CheckpointParams{Checkpoint: planted}, &verbs.RecoveryRestoreResult{})
-		if after := h.panes(); len(after) != 1 || after[0] != before[0] || !strings.Contains(h.shows("p0"), "kept text") {
+		if after := h.panes(); len(after) != 1 || !reflect.DeepEqual(after, before) || !strings.Contains(h.shows("p0"), "kept text") {
 			t.Errorf("%+v after %+v", after, before)
 		}
 	}
 	h.call(verbs.RecoveryForget, verbs.CheckpointParams{Checkpoint: planted}, &verbs.Empty{})
 	h.kill()
 	h.serve()
-	if p := h.pane("p0"); p.Recovered.TextState != "expired" || strings.Contains(h.shows("p0"), "kept text") {
+	if p := h.pane("p0"); p.Recovery.TextState != "expired" || strings.Contains(h.shows("p0"), "kept text") {
 		t.Errorf("its text is gone with the checkpoint, and it says %+v", p)
 	}
 	h.call(verbs.PaneClose, verbs.PaneCloseParams{Pane: "p0"}, &verbs.Empty{})

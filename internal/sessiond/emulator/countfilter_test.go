@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"spawn/internal/sessiond/emulator/streams"
 )
 
 // filtered returns what a filter makes of the pieces together.
@@ -137,18 +139,18 @@ func TestFilterShowsTheSameInXterm(t *testing.T) {
 }
 
 func TestFilterAllocatesNothingWhenNothingIsRewritten(t *testing.T) {
-	stream := benchStream(addFrame)[:64<<10]
-	f := NewCountFilter(benchCols, benchRows)
+	stream := streams.Frames.Bytes(64 << 10)
+	f := NewCountFilter(streams.Cols, streams.Rows)
 	if n := testing.AllocsPerRun(5, func() { f.Filter(stream) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
 
 func BenchmarkFilter(b *testing.B) {
-	for _, s := range benchStreams {
-		stream := benchStream(s.add)
-		b.Run(s.name, func(b *testing.B) {
-			f := NewCountFilter(benchCols, benchRows)
+	for _, s := range streams.Emulator() {
+		stream := s.Bytes(benchSize)
+		b.Run(s.Name, func(b *testing.B) {
+			f := NewCountFilter(streams.Cols, streams.Rows)
 			speed := startSpeed()
 			for b.Loop() {
 				for p := range bytesChunks(stream, benchPiece) {

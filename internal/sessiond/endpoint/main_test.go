@@ -27,7 +27,7 @@ const roleVariable = "ENDPOINT_TEST_ROLE"
 const nobody = 65534
 
 func TestMain(m *testing.M) {
-	roles := map[string]func() error{"worker": roleWorker, "dial": roleDial, "datagram": roleDatagram}
+	roles := map[string]func() error{"worker": roleWorker, "dial": roleDial, "datagram": roleDatagram, "reclaim": roleReclaim}
 	if role, ok := roles[os.Getenv(roleVariable)]; ok {
 		if err := role(); err != nil {
 			fmt.Println("error:", err)

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // contest is a name that several owners want, one after another, each leaving it in another way.
@@ -26,7 +27,7 @@ type contest struct {
 // checks that it is alone and that its name leads to it, then ends as a clean worker, as a killed one,
 // or as one whose cleanup runs late, in its successor's time.
 func TestReclaimHasAtMostOneOwnerWhoStaysReachable(t *testing.T) {
-	rounds := int64(2000)
+	rounds := int64(5000)
 	if testing.Short() {
 		rounds = 300
 	}
@@ -60,6 +61,7 @@ func (c *contest) reclaim(t *testing.T, rng *rand.Rand) {
 	for c.rounds.Load() > 0 && !t.Failed() {
 		r, err := f.Reserve(c.id)
 		if errors.Is(err, ErrReserved) {
+			<-time.After(time.Duration(rng.IntN(100)) * time.Microsecond) // not to starve who has it
 			continue
 		}
 		if err != nil {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"spawn/internal/sessiond/failpoint"
 )
 
 const (
@@ -90,6 +92,7 @@ func (f *Folder) ask(ctx context.Context, id SessionID, request []byte) (Ack, er
 	if _, err := conn.Write(request); err != nil {
 		return 0, notListening(err)
 	}
+	failpoint.Pass(failpoint.SignalAsked)
 	var answer [ackLen + 1]byte
 	credential := make([]byte, credentialLen)
 	n, _, err := receive(conn, answer[:], credential)
@@ -115,6 +118,7 @@ func (f *Folder) dialLifecycle(ctx context.Context, id SessionID) (conn *net.Uni
 	if err := f.openReplyFolder(folder); err != nil {
 		return nil, nil, err
 	}
+	failpoint.Pass(failpoint.ReplyMade)
 	name := folder + "/" + randomName()
 	remove = func() {
 		at := int(f.dir.Fd())
@@ -130,6 +134,7 @@ func (f *Folder) dialLifecycle(ctx context.Context, id SessionID) (conn *net.Uni
 		remove()
 		return nil, nil, notListening(err)
 	}
+	failpoint.Pass(failpoint.ReplyBound)
 	return c.(*net.UnixConn), remove, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -134,5 +135,43 @@ func TestScanListsSessionsAlone(t *testing.T) {
 		if ids, err := f.Scan(); err != nil || !slices.Equal(ids, want) {
 			t.Errorf("got %d ids, %v", len(ids), err)
 		}
+	}
+}
+
+// A sender that is killed between making the reply folder and using it can leave one of a session that has ended.
+func TestReplyFoldersOfEndedSessionsAreSwept(t *testing.T) {
+	f := openFolder(t, newPath(t))
+	over, dead, alive := NewSessionID(), NewSessionID(), NewSessionID()
+	leave(t, f, dead)
+	listen(t, reserve(t, f, alive))
+	for _, id := range []SessionID{over, alive} {
+		if err := os.Mkdir(filepath.Join(f.Path(), string(id)+replySuffix), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(f.Path(), string(over)+replySuffix, "0123"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.SweepReplies(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range entries(t, f.Path()) {
+		if strings.HasPrefix(name, string(over)) {
+			t.Errorf("%s is left", name)
+		}
+	}
+	if n := len(entries(t, f.Path())); n != 5+4 {
+		t.Errorf("%d names are left, want those of the dead and the living session", n)
+	}
+	canary := filepath.Join(f.Path(), "canary")
+	link := filepath.Join(f.Path(), string(over)+replySuffix)
+	if err := errors.Join(os.Mkdir(canary, 0o700), os.WriteFile(canary+"/kept", nil, 0o600), os.Symlink(canary, link)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.SweepReplies(); !errors.Is(err, ErrUnsafe) {
+		t.Errorf("a link in place of the folder: %v", err)
+	}
+	if _, err := os.Lstat(canary + "/kept"); err != nil {
+		t.Error("a link was followed")
 	}
 }

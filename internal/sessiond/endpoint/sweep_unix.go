@@ -20,18 +20,29 @@ const readdirBatch = 256
 // Scan returns the ids of all sessions that have a lock file, sorted. It says nothing about whether
 // anybody holds the lock, and changes nothing.
 func (f *Folder) Scan() ([]SessionID, error) {
+	names, err := f.listing()
+	if err != nil {
+		return nil, fmt.Errorf("scan %s: %w", f.path, err)
+	}
+	ids := sessionsWith(names, lockSuffix)
+	slices.Sort(ids)
+	return ids, nil
+}
+
+// listing is all names in the folder.
+func (f *Folder) listing() ([]string, error) {
 	dir, err := f.openDir(".")
 	if err != nil {
-		return nil, fmt.Errorf("scan %s: %w", f.path, err)
+		return nil, err
 	}
 	defer dir.Close()
-	names, err := readNames(dir, scanEntriesMax)
-	if err != nil {
-		return nil, fmt.Errorf("scan %s: %w", f.path, err)
-	}
-	var ids []SessionID
+	return readNames(dir, scanEntriesMax)
+}
+
+// sessionsWith returns the sessions whose file with that suffix is among the names.
+func sessionsWith(names []string, suffix string) (ids []SessionID) {
 	for _, name := range names {
-		stem, ok := strings.CutSuffix(name, lockSuffix)
+		stem, ok := strings.CutSuffix(name, suffix)
 		if !ok {
 			continue
 		}
@@ -39,8 +50,32 @@ func (f *Folder) Scan() ([]SessionID, error) {
 			ids = append(ids, id)
 		}
 	}
-	slices.Sort(ids)
-	return ids, nil
+	return ids
+}
+
+// SweepReplies removes the reply folders of sessions that have no lock file. A worker's end takes its own folder
+// away; but a sender of a signal that is killed at the wrong moment leaves one of a worker that has ended before,
+// and no Scan finds that session. It is done under the session's lock, and what somebody else holds stays.
+func (f *Folder) SweepReplies() error {
+	names, err := f.listing()
+	if err != nil {
+		return fmt.Errorf("sweep replies in %s: %w", f.path, err)
+	}
+	known := sessionsWith(names, lockSuffix)
+	var errs []error
+	for _, id := range sessionsWith(names, replySuffix) {
+		if slices.Contains(known, id) {
+			continue // its end, or Sweep, takes the folder away
+		}
+		r, err := f.Reserve(id)
+		if err == nil {
+			err = r.Retire()
+		}
+		if !errors.Is(err, ErrReserved) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // openDir opens a directory of the folder without following links.

@@ -37,6 +37,7 @@ func (f *Folder) Scan() ([]SessionID, error)      { return nil, unsupported("sca
 func (f *Folder) Locked(SessionID) (bool, error)  { return false, unsupported("probe session") }
 func (f *Folder) LockedName(string) (bool, error) { return false, unsupported("probe name") }
 func (f *Folder) Sweep(SessionID) error           { return unsupported("sweep session") }
+func (f *Folder) SweepReplies() error             { return unsupported("sweep replies") }
 
 func (f *Folder) Dial(context.Context, SessionID) (*net.UnixConn, error) {
 	return nil, unsupported("dial worker")

@@ -48,8 +48,9 @@ const (
 	StartFailed Event = 2
 	// ChildExited: the child was reaped and its last output was read.
 	ChildExited Event = 3
-	// Dismissed: the worker is no longer wanted. Its supervisor was sent EXIT and closed the
-	// connection, or TERM or KILL came while there was no child to signal.
+	// Dismissed: the worker is no longer wanted. TERM or KILL came to one in Waiting, KILL to one in
+	// Exited, or the worker itself was told to end. A supervisor that closes its connection dismisses
+	// nobody: in Exited too the next one may still want to be told how the session ended.
 	Dismissed Event = 4
 	// Expired: the time of the present state is over, StartTimeout in Waiting, ExitLinger in Exited.
 	Expired Event = 5

@@ -230,19 +230,68 @@ func (t *Terminal) reap() (Status, bool, error) {
 	switch {
 	case err != nil:
 		t.mu.err = fmt.Errorf("wait for program: %w", err)
-	case pid != t.pid || !(ws.Exited() || ws.Signaled()):
+		t.mu.reaped = true
+	case pid != t.pid || !t.endedLocked(ws):
 		return Status{}, false, nil
-	case ws.Signaled():
-		t.mu.status = Status{Signal: unix.SignalName(ws.Signal())}
-	default:
-		t.mu.status = Status{Code: ws.ExitStatus()}
 	}
-	t.mu.reaped = true
 	failpoint.Pass(failpoint.Reaped)
 	return t.mu.status, true, t.mu.err
 }
 
-// wait4 is a non-blocking wait for one child that no signal interrupts.
+// endedLocked keeps the program's status, which the caller has just taken from the kernel, unless it says that the program
+// goes on.
+func (t *Terminal) endedLocked(ws syscall.WaitStatus) bool {
+	switch {
+	case ws.Signaled():
+		t.mu.status = Status{Signal: unix.SignalName(ws.Signal())}
+	case ws.Exited():
+		t.mu.status = Status{Code: ws.ExitStatus()}
+	default:
+		return false
+	}
+	t.mu.reaped = true
+	return true
+}
+
+// ReapOrphans reaps what AdoptOrphans brings, until stop is closed. It runs beside Wait, as long as nothing else of this
+// process starts any. It may find the program itself among them; then it is Wait that returns how that ended.
+func (t *Terminal) ReapOrphans(stop <-chan struct{}) {
+	children := make(chan os.Signal, 1)
+	signal.Notify(children, syscall.SIGCHLD)
+	defer signal.Stop(children)
+	for {
+		for t.reapAny() {
+		}
+		select {
+		case <-children:
+		case <-stop:
+			return
+		}
+	}
+}
+
+// reapAny reaps one process, if one has ended. A number is the program's only until it is reaped, so whose it is gets decided
+// in the critical section in which the kernel forgets it.
+func (t *Terminal) reapAny() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var ws syscall.WaitStatus
+	pid, err := wait4(-1, &ws)
+	if err != nil || pid <= 0 {
+		return false
+	}
+	if pid == t.pid && !t.mu.reaped {
+		t.endedLocked(ws)
+		failpoint.Pass(failpoint.Reaped)
+		select {
+		case t.children <- syscall.SIGCHLD: // its own signal may have come before
+		default: // one waits there already
+		}
+	}
+	return true
+}
+
+// wait4 is a non-blocking wait for one child, or with -1 for any, that no signal interrupts.
 func wait4(pid int, ws *syscall.WaitStatus) (int, error) {
 	for {
 		got, err := syscall.Wait4(pid, ws, syscall.WNOHANG, nil)

@@ -21,4 +21,5 @@ func (*Terminal) Resize(cols, rows uint16) error       { return errors.ErrUnsupp
 func (*Terminal) ForegroundGroup() (int, error)        { return 0, errors.ErrUnsupported }
 func (*Terminal) SignalGroup(sig syscall.Signal) error { return errors.ErrUnsupported }
 func (*Terminal) Wait() (Status, error)                { return Status{}, errors.ErrUnsupported }
+func (*Terminal) ReapOrphans(<-chan struct{})          {}
 func (*Terminal) Close() error                         { return errors.ErrUnsupported }

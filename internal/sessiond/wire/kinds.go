@@ -77,6 +77,10 @@ const (
 // list it, or is older, may have its key swapped or dumped. What it logs is encrypted regardless.
 const CapLockedKey = "locked_key"
 
+// CapSubreaper gates nothing. A worker that lists it is the parent of all that the programs of its terminal leave behind, so
+// every process that came of the terminal has the worker among its parents, for as long as the worker lives.
+const CapSubreaper = "subreaper"
+
 // Capabilities returns those that gate the kinds of this build.
 func Capabilities() []string {
 	return []string{CapHistory, CapCapture, CapTheme, CapNotice}

@@ -35,9 +35,9 @@ const (
 type AuthorityOptions struct {
 	Tree    Tree
 	Devices Devices
-	Unknown UnknownPolicy
-	Now     func() time.Time // nil: time.Now
-	Rand    io.Reader        // nil: crypto/rand
+	Unknown func() UnknownPolicy // asked at each check, and must not wait; nil: UnknownNothing
+	Now     func() time.Time     // nil: time.Now
+	Rand    io.Reader            // nil: crypto/rand
 	// Changed is told what one act brought about, all of it at once and in order, before the act
 	// returns. Of the Authority it may only call Check, May, Alive and Audit; and it may take no lock
 	// under which any of the others is called, Gone above all. nil: nobody is told.
@@ -207,7 +207,7 @@ func (a *Authority) byNature(p Principal, r Right, line []Resource) bool {
 	case KindPane:
 		return r == Read || r == Write && slices.Contains(line, Resource("pane:"+p.ID))
 	case KindUnknown:
-		return r == Read && a.o.Unknown == UnknownReads
+		return r == Read && a.o.Unknown != nil && a.o.Unknown() == UnknownReads
 	}
 	return false
 }

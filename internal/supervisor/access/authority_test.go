@@ -86,7 +86,7 @@ func newCourt(t *testing.T, unknown UnknownPolicy) *court {
 	}}}
 	var err error
 	c.Authority, c.owner, err = NewAuthority(AuthorityOptions{
-		Tree: c.tree, Devices: paired{"d_1": true}, Unknown: unknown, Now: c.clock.Now,
+		Tree: c.tree, Devices: paired{"d_1": true}, Unknown: func() UnknownPolicy { return unknown }, Now: c.clock.Now,
 		Changed: func(cs []Change) {
 			c.told = append(c.told, cs...)
 			for _, change := range cs { // what it may call

@@ -37,6 +37,8 @@ type Options struct {
 	Now  func() time.Time // nil: time.Now
 	Rand io.Reader        // nil: crypto/rand
 	Log  *slog.Logger     // nil: discard
+	// Paired is told of each pairing, before the browser is. It may ask the Door. nil: nobody is told.
+	Paired func(Device)
 }
 
 // A Door checks who comes in. It is safe for concurrent use.
@@ -45,6 +47,7 @@ type Door struct {
 	now  func() time.Time
 	rand io.Reader
 	log  *slog.Logger
+	told func(Device) // of each pairing
 
 	// mu also covers the file of devices: pairing is rare, and a code must not serve twice while the
 	// device of its first use is being written.
@@ -59,7 +62,7 @@ type Door struct {
 // alone. A host key is made when there is none. What is damaged or unsafe is refused with an error
 // that names the path; it is never repaired, since a new key would un-pair every browser in silence.
 func Open(folder string, o Options) (*Door, error) {
-	d := &Door{now: o.Now, rand: o.Rand, log: o.Log}
+	d := &Door{now: o.Now, rand: o.Rand, log: o.Log, told: o.Paired}
 	if d.now == nil {
 		d.now = time.Now
 	}
@@ -144,6 +147,14 @@ type Pairing struct {
 // Pair admits a new device, if its request was made with a living code. The code is used up by
 // success, and by triesMax failures.
 func (d *Door) Pair(c *Challenge, r PairRequest) (Pairing, error) {
+	p, err := d.pair(c, r)
+	if err == nil && d.told != nil {
+		d.told(p.Device)
+	}
+	return p, err
+}
+
+func (d *Door) pair(c *Challenge, r PairRequest) (Pairing, error) {
 	key, err := parseDeviceKey(r.DeviceKey)
 	if err != nil {
 		return Pairing{}, err

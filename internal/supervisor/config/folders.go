@@ -72,6 +72,9 @@ func (f Folders) Lock() string { return filepath.Join(f.Runtime, "spawnd.lock") 
 // Topology is the path of the file with names, ids and the arrangement of panes.
 func (f Folders) Topology() string { return filepath.Join(f.Runtime, "topology.json") }
 
+// ShellScripts is the folder of the scripts by which shells mark their prompts, in the runtime folder.
+func (f Folders) ShellScripts() string { return filepath.Join(f.Runtime, "shell") }
+
 // Create makes all folders, private to the user. It is safe to call again.
 func (f Folders) Create() error {
 	for _, path := range []string{f.Config, f.State, f.Runtime} {

@@ -70,7 +70,7 @@ var sections = []Section{
 	{"viewers", "Who looks on."},
 	{"access", "What is granted without being asked for."},
 	{"recovery", "What is kept for the time after a reboot, when no worker lives: checkpoints of names and splits and, only on request, of text."},
-	{"shutdown", "What a signal to spawnd means for its terminals."},
+	{"shutdown", "What the end of spawnd means for its terminals."},
 }
 
 var keys = []Key{
@@ -135,7 +135,7 @@ var keys = []Key{
 		at:   func(c *Config) any { return &c.Recovery.TextMaxAgeSeconds }},
 
 	{Path: "shutdown.sessions", Kind: Text, Default: SessionsKeep, Enum: []string{SessionsKeep, SessionsTerminate}, Live: true,
-		Help: "\"keep\": SIGTERM and SIGINT end spawnd alone, terminals go on. \"terminate\": they end every terminal too.",
+		Help: "\"keep\": SIGTERM and SIGINT end spawnd alone, terminals go on. \"terminate\": they end every terminal too. server.shutdown does the same, unless it says which.",
 		at:   func(c *Config) any { return &c.Shutdown.Sessions }},
 }
 

@@ -22,6 +22,8 @@ import (
 
 const (
 	canaryPrefix = "canary-"
+	// canaryDigitsMax is what os.MkdirTemp adds at most, a number of 32 bits.
+	canaryDigitsMax = 10
 	// canaryOld is the age at which a canary's folder was left by a doctor that was killed: its terminal
 	// has ended by itself long before.
 	canaryOld = 5 * time.Minute
@@ -73,9 +75,9 @@ func (n Nest) hatch(ctx context.Context, happen story) error {
 		}
 	}
 	n.tidyOld()
-	path, err := os.MkdirTemp(n.Folder, canaryPrefix)
+	path, err := n.nest()
 	if err != nil {
-		return fmt.Errorf("make its folder: %w", err)
+		return err
 	}
 	folder, err := endpoint.OpenFolder(path)
 	if err != nil {
@@ -95,6 +97,20 @@ func (n Nest) hatch(ctx context.Context, happen story) error {
 		err = errors.Join(err, fmt.Errorf("clear up: %w", removeErr))
 	}
 	return err
+}
+
+// nest makes the canary's worker folder: among ours or, where that path would be too long for sockets in
+// it, among temporary files, private all the same: what a doctor that is killed leaves there goes with them.
+func (n Nest) nest() (string, error) {
+	above := n.Folder
+	if len(above)+len("/")+len(canaryPrefix)+canaryDigitsMax > endpoint.FolderPathMax {
+		above = os.TempDir()
+	}
+	path, err := os.MkdirTemp(above, canaryPrefix)
+	if err != nil {
+		return "", fmt.Errorf("make its folder: %w", err)
+	}
+	return path, nil
 }
 
 func (n Nest) fleet(folder *endpoint.Folder) *fleet.Fleet {

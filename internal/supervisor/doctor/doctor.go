@@ -22,6 +22,9 @@ const (
 	probeGrace = 6 * time.Second
 )
 
+// RunMax is the longest that a whole run takes.
+const RunMax = totalTimeout + probeGrace
+
 // Status says how bad a finding is.
 type Status string
 

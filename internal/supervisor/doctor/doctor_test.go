@@ -102,18 +102,18 @@ var symptoms = []symptom{
 
 	{"no spawnd", "worker.scope", func(_ *house, e *Env) { e.Daemon = nil }, Info, "does not run"},
 	{"no terminal", "worker.scope", func(_ *house, e *Env) { e.Daemon.Workers = nil }, Info, "no terminal"},
-	{"with spawnd", "worker.scope", func(h *house, _ *Env) { h.texts["/proc/101/cgroup"] = h.texts["/proc/100/cgroup"] }, Warn, "1 of 1 terminal without a scope of its own, 1 in that of spawnd"},
-	{"another's scope", "worker.scope", func(h *house, _ *Env) { h.texts["/proc/101/cgroup"] = "0::/spawn-worker-b.scope\n" }, Warn, "0 in that of spawnd"},
+	{"with spawnd", "worker.scope", func(h *house, _ *Env) { h.texts["/proc/101/cgroup"] = h.texts["/proc/100/cgroup"] }, Warn, "1 terminal without a scope of its own, 1 of them in the control group of spawnd"},
+	{"another's scope", "worker.scope", func(h *house, _ *Env) { h.texts["/proc/101/cgroup"] = "0::/spawn-worker-b.scope\n" }, Warn, "0 of them in the control group of spawnd"},
 	{"no systemd", "worker.scope", func(h *house, _ *Env) {
 		delete(h.files, bootedFolder)
 		h.texts["/proc/101/cgroup"] = h.texts["/proc/100/cgroup"]
 	}, Info, "1 terminal in the control group"},
 	{"two hierarchies", "worker.scope", func(h *house, _ *Env) {
 		h.texts["/proc/101/cgroup"] = "2:cpu:/\n1:name=systemd:" + workerGroup + "\n0::/\n"
-	}, OK, "each in a scope of its own"},
+	}, OK, "in a scope of its own"},
 	{"two hierarchies, the old one unused", "worker.scope", func(h *house, _ *Env) {
 		h.texts["/proc/101/cgroup"] = "2:cpu:/\n1:name=systemd:/\n0::" + workerGroup + "\n"
-	}, OK, "each in a scope of its own"},
+	}, OK, "in a scope of its own"},
 	{"limits without systemd", "worker.scope", func(h *house, e *Env) {
 		delete(h.files, bootedFolder)
 		e.Effective.Terminal.TasksMax = 100
@@ -166,7 +166,7 @@ var symptoms = []symptom{
 	{"no UDP", "network.peers", func(h *house, _ *Env) { h.loops["udp"] = errBroken }, Error, "UDP"},
 	{"no TCP", "network.peers", func(h *house, _ *Env) { h.loops["tcp"] = errBroken }, Error, "TCP"},
 	{"not reached", "network.peers", func(h *house, _ *Env) { h.reach = errBroken }, Error, "127.0.0.1:7718 cannot be reached"},
-	{"no spawnd", "network.peers", func(h *house, e *Env) { e.Daemon, h.reach = nil, errBroken }, OK, "127.0.0.1 works"},
+	{"no spawnd", "network.peers", func(h *house, e *Env) { e.Daemon, h.reach = nil, errBroken }, OK, "channels work on 127.0.0.1"},
 
 	{"no spawnd", "network.origin", func(_ *house, e *Env) { e.Daemon = nil }, Info, "does not run"},
 	{"elsewhere", "network.origin", func(_ *house, e *Env) { e.Daemon.Page = netip.MustParseAddrPort("10.0.0.1:1") }, Error, "others can reach it"},

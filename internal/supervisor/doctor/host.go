@@ -33,6 +33,8 @@ func openFiles(_ context.Context, e Env) Finding {
 		return info("this system does not tell the limit")
 	case hard < filesMin:
 		return warn("at most %d open files", hard)
+	case soft == hard:
+		return ok("%s open files", count(soft))
 	}
 	return ok("%s open files, %s if a program asks", count(soft), count(hard))
 }
@@ -144,7 +146,7 @@ func clock(_ context.Context, e Env) Finding {
 		return fail("it is %s, before this program was made", now.Format(time.DateOnly))
 	}
 	if e.Daemon == nil {
-		return ok("it is %s", now.UTC().Format(time.DateTime))
+		return ok("it is %s UTC", now.UTC().Format(time.DateTime))
 	}
 	passed := now.Round(0).Sub(e.Daemon.Started.Round(0))
 	switch drift := (passed - e.Clock.Running()).Round(time.Second); {
@@ -153,5 +155,5 @@ func clock(_ context.Context, e Env) Finding {
 	case drift > clockDrift:
 		return info("the clock is %v ahead of the running time: the machine slept, or the clock was set", drift)
 	}
-	return ok("it is %s, and was not set since spawnd started", now.UTC().Format(time.DateTime))
+	return ok("it is %s UTC, and the clock was not set since spawnd started", now.UTC().Format(time.DateTime))
 }

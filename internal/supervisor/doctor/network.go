@@ -33,7 +33,7 @@ func peers(ctx context.Context, e Env) Finding {
 	if err := e.Network.Loop(ctx, "tcp", at); err != nil {
 		return fail("%v does not work for TCP: %v", at, err)
 	}
-	return ok("%v works for UDP and TCP", at.Addr())
+	return ok("channels work on %v, over UDP and TCP", at.Addr())
 }
 
 // origin asks the page as our own and as others would.

@@ -81,6 +81,16 @@ func TestARealCanarySurvives(t *testing.T) {
 	}
 }
 
+// A folder that is fine for all else may leave no room for a canary's sockets.
+func TestACanaryFindsAFolderThatIsShortEnough(t *testing.T) {
+	n := nest(t)
+	t.Setenv("TMPDIR", n.Folder)
+	n.Folder = filepath.Join(t.TempDir(), strings.Repeat("x", endpoint.FolderPathMax))
+	if err := n.Survive(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestACanaryThatCannotLiveIsToldAndLeavesNothing(t *testing.T) {
 	script := func(t *testing.T, text string) string {
 		path := filepath.Join(t.TempDir(), "worker")

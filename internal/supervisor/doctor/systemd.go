@@ -138,9 +138,9 @@ func scope(_ context.Context, e Env) Finding {
 	case workers == 0:
 		return info("no terminal runs")
 	case scoped == workers:
-		return ok("%s, each in a scope of its own", terminals(workers))
+		return ok("%s in a scope of its own", eachTerminal(workers))
 	case !booted(e):
 		return info("no systemd: %s in the control group of spawnd", terminals(shared))
 	}
-	return warn("%d of %s without a scope of its own, %d in that of spawnd", workers-scoped, terminals(workers), shared)
+	return warn("%s without a scope of its own, %d of them in the control group of spawnd", terminals(workers-scoped), shared)
 }

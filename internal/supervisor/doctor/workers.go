@@ -33,11 +33,11 @@ func key(_ context.Context, e Env) Finding {
 	case small:
 		return warn("only %d bytes may be locked in memory", soft)
 	case workers > 0:
-		return ok("%s, the key of each locked in memory", terminals(workers))
+		return ok("%s with its key locked in memory", eachTerminal(workers))
 	case err != nil:
 		return info("this system does not tell how much may be locked in memory")
 	}
-	return ok("enough memory may be locked")
+	return ok("enough memory may be locked for the keys of logs")
 }
 
 func version(ctx context.Context, e Env) Finding {
@@ -76,6 +76,14 @@ func terminals(n int) string {
 		return "1 terminal"
 	}
 	return fmt.Sprintf("%d terminals", n)
+}
+
+// eachTerminal is followed by what is true of every one.
+func eachTerminal(n int) string {
+	if n == 1 {
+		return "1 terminal"
+	}
+	return fmt.Sprintf("%d terminals, each", n)
 }
 
 // lacks reports whether a worker can do less than one of this build. That its key is not locked is another

@@ -121,7 +121,9 @@ func TestReadersAtOnce(t *testing.T) {
 	got := make([]folded, len(views))
 	reasons := make([]map[Reason]int, len(views))
 	for i, scopes := range views {
+		w.rightsMu.Lock() // earlier readers run already
 		w.rights[i] = scopes
+		w.rightsMu.Unlock()
 		reader := w.reader(i, From{}, Filter{})
 		reasons[i] = map[Reason]int{}
 		reading.Go(func() {

@@ -225,6 +225,8 @@ type watching struct {
 	events    []Event
 	closed    chan struct{}
 	fails     error // what the next call returns
+	quick     bool  // takes output promptly, unless it is stalled
+	prompted  int   // how often it did
 }
 
 func newWatching(t *testing.T) *watching { return &watching{t: t, closed: make(chan struct{})} }
@@ -277,6 +279,20 @@ func (s *watching) Output(p []byte) error {
 	s.got += len(p)
 	s.largest = max(s.largest, len(p))
 	return nil
+}
+
+// Prompt is called with the hub's lock: a wait in here would be seen by all tests that stall a sink.
+func (s *watching) Prompt(p []byte) bool {
+	s.mu.Lock()
+	takes := s.quick && s.gate == nil
+	if takes {
+		s.prompted++
+	}
+	s.mu.Unlock()
+	if len(p) > promptMax {
+		s.t.Errorf("%d bytes are offered at once", len(p))
+	}
+	return takes && s.Output(p) == nil
 }
 
 func (s *watching) Snapshot(sn Snapshot) error {
@@ -346,7 +362,7 @@ func (s *watching) heir(stream string) (*watching, Mark) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := newWatching(s.t)
-	h.before = s
+	h.before, h.quick = s, s.quick
 	m := Mark{Stream: stream, Position: s.position}
 	if s.anchored {
 		m.Epoch, m.Offset = s.epoch, uint64(len(s.history))

@@ -5,17 +5,20 @@
 // Out, in this order:
 //
 //	1 Run's goroutine, the only reader: Source.Recv        (blocks; holds no lock)
-//	2 the frame is applied under Hub.mu                    (reader.go)
+//	2 the frame is applied under Hub.mu                    (reader.go); a little output goes from here
+//	  to the PromptSinks of viewers for whom nothing waits, and for them that is all
 //	3 its bytes are copied once into a shared chunk        (chunk.go)
 //	4 each viewer's queue gets a piece of it, or overflows (queue.go, pace.go; never waits), and the
 //	  ring keeps one for viewers that come back             (ring.go, resume.go)
 //	5 each viewer's writer takes pieces and calls Sink     (viewer.go; blocks as it likes)
 //
+// Followers, who wait for something in the output, get a copy at 4 and take it themselves (follow.go).
+//
 // In: the viewer's own goroutine asks control under Hub.mu and hands the bytes to Source.Input there,
 // so that no input passes a change of the controller (steer.go).
 //
-// Locks, in this order: Hub.mu, queue.mu, lane.mu. Sinks are called with none of them held; the Source's
-// commands are called under Hub.mu and must not block.
+// Locks, in this order: Hub.mu, queue.mu, lane.mu. Sinks are called with none of them held, but for Prompt; it and
+// the Source's commands are called under Hub.mu and must not block.
 package fanout
 
 import (
@@ -27,6 +30,7 @@ import (
 	"sync"
 	"time"
 
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/sessiond/wire"
 	"spawn/internal/supervisor/control"
 )
@@ -54,6 +58,9 @@ type Options struct {
 	// ViewersMax, when set, is asked at each Attach how many viewers there may be; viewersMax is the bound
 	// all the same.
 	ViewersMax func() int
+	// Report, when set, is told in order what happens beside the stream. It is called under the hub's lock: it
+	// must not wait, and not ask the hub for anything.
+	Report func(Report)
 	// Title and Cwd are what is known from before, until the program says otherwise.
 	Title, Cwd string
 }
@@ -73,6 +80,7 @@ type Facts struct {
 	Cols, Rows uint16
 	Exit       *wire.Exit // nil while the shell runs
 	Viewers    int
+	Used       time.Time // when a viewer last came or typed; zero when none has
 }
 
 // Ending says how a source ended.
@@ -116,10 +124,15 @@ type Hub struct {
 		orders  orders
 		output  ring
 		history ring
+		active  time.Time   // when output was reported last
 		lapse   *time.Timer // forgets what the rings keep; nil before the first departure
 		counts  counts
 		ended   bool
 		scratch []*Viewer // reused by targets
+
+		followers []*Follower
+		typing    int // calls of Type that wait
+		prompt    Prompt
 	}
 }
 
@@ -186,9 +199,11 @@ func (h *Hub) readLoop() error {
 		if err != nil {
 			return nil
 		}
+		failpoint.Pass(failpoint.FrameReceived)
 		if err := h.apply(kind, payload); err != nil {
 			return fmt.Errorf("apply frame %v: %w", kind, err)
 		}
+		failpoint.Pass(failpoint.FrameApplied)
 	}
 }
 
@@ -200,6 +215,7 @@ func (h *Hub) end(abandoned bool) Ending {
 	h.mu.output.wipe()
 	h.mu.history.wipe()
 	exit := h.mu.facts.Exit
+	h.rouseLocked()
 	viewers := slices.Clone(h.mu.viewers)
 	for _, v := range viewers {
 		switch {
@@ -226,6 +242,7 @@ func (h *Hub) end(abandoned bool) Ending {
 func (h *Hub) abandon() {
 	h.mu.Lock()
 	h.mu.ended = true
+	h.rouseLocked()
 	viewers := slices.Clone(h.mu.viewers)
 	h.mu.Unlock()
 	for _, v := range viewers {

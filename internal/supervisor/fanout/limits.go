@@ -33,6 +33,9 @@ const (
 	// chunkBytes is the size of a shared block of output and the most that one Sink.Output gets. A
 	// DataChannel moves 16 KiB messages best.
 	chunkBytes = 16 << 10
+	// promptMax is the most that a PromptSink is offered at once: an echo, a line, the prompt of a shell. More
+	// than that is worth another goroutine.
+	promptMax = 2 << 10
 	// replayBytesMax is the history asked for with a full replay. The worker's whole log is smaller.
 	replayBytesMax = 8 << 20
 	// snapshotBytesMax bounds a full snapshot, history and screen. One that is longer is treated as if the
@@ -45,6 +48,13 @@ const (
 	// captureTimeout is how long a capture may wait for its turn and its answer. A worker makes one of its
 	// whole log in a fraction of a second, but it may be stopped.
 	captureTimeout = 10 * time.Second
+	// followersMax bounds the followers of one pane; a further one fails with ErrFollowers.
+	followersMax = 32
+	// followBytesMax bounds the output that waits for one follower. Who reads it looks at it at once, in
+	// memory; beyond, the older bytes are a gap.
+	followBytesMax = 1 << 20
+	// typersMax bounds the calls of Type that wait for a full command queue of the source.
+	typersMax = 8
 	// busyRetry is how long a full command queue of the source is left alone.
 	busyRetry = 2 * time.Millisecond
 	// drainTimeout is how long viewers may take for what is queued when the source has ended.
@@ -58,7 +68,8 @@ const (
 	// A new queue takes all that both rings keep, and the event before it. A ring has at most one piece
 	// for each chunk, and the two at its ends.
 	_ = uint(queueBytesNew - 2*ringBytesMax - 2*(ringBytesMax/chunkBytes+2)*itemCharge - itemCharge)
-	_ = uint(ringBytesMax - chunkBytes) // a ring holds what is written at once
+	_ = uint(ringBytesMax - chunkBytes)       // a ring holds what is written at once
+	_ = uint(followBytesMax - wire.OutputMax) // what comes at once is heard whole
 	_ = uint(snapshotBytesMax - replayBytesMax)
 	_ = uint(wire.MaxFrameLen - snapshotBytesMax)
 )

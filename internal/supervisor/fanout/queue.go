@@ -158,6 +158,21 @@ func (q *queue) bound() int {
 	return q.pace.bound(stuck)
 }
 
+// idle reports whether nothing waits and no call of the sink is under way. It stays so while the caller keeps
+// the hub's lock, under which alone anything is put.
+func (q *queue) idle() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.since.IsZero() && q.head == len(q.items) && q.pending == 0 && !q.finished
+}
+
+// passed counts bytes that went past the queue.
+func (q *queue) passed(n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.taken += uint64(n)
+}
+
 // load says how many bytes wait, how many may, and how many have been taken.
 func (q *queue) load() (waiting, bound int, taken uint64) {
 	q.mu.Lock()

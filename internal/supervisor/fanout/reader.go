@@ -39,7 +39,11 @@ func (h *Hub) apply(kind wire.Kind, payload []byte) error {
 
 func (h *Hub) outputLocked(p []byte) {
 	h.mu.stream.position += uint64(len(p))
+	h.activeLocked()
 	h.spreadLocked(&h.output, &h.mu.output, p, item{lot: lotOutput}, func(v *Viewer) bool { return v.phase == live })
+	for _, f := range h.mu.followers {
+		f.hearLocked(p)
+	}
 }
 
 // spreadLocked copies p into l once, queues it for the viewers that it concerns, and keeps it in r. What does
@@ -52,6 +56,9 @@ func (h *Hub) spreadLocked(l *lane, r *ring, p []byte, it item, concerns func(*V
 		}
 	}
 	h.mu.scratch = targets
+	if it.lot == lotOutput && len(p) <= promptMax {
+		targets = promptly(targets, p)
+	}
 	kept := 0
 	if r.on {
 		kept = 1
@@ -77,6 +84,20 @@ func (h *Hub) spreadLocked(l *lane, r *ring, p []byte, it item, concerns func(*V
 		it.offset += uint64(it.piece.to - it.piece.from)
 		targets = left
 	}
+}
+
+// promptly gives p at once to the viewers that wait for it and can take it, and returns the others. It is the
+// only call of a sink under the lock, and one that does not wait.
+func promptly(targets []*Viewer, p []byte) (others []*Viewer) {
+	others = targets[:0]
+	for _, v := range targets {
+		if v.prompt != nil && v.queue.idle() && v.prompt.Prompt(p) {
+			v.queue.passed(len(p))
+			continue
+		}
+		others = append(others, v)
+	}
+	return others
 }
 
 // replayLocked gives the answer to the oldest request to those who wait for one like it. Whatever
@@ -223,6 +244,7 @@ func (h *Hub) exitLocked(payload []byte) error {
 		return err
 	}
 	h.mu.facts.Exit = &exit
+	h.rouseLocked()
 	for _, v := range h.mu.viewers {
 		if v.phase != seeding { // who is being seeded is told after its snapshot
 			h.tellLocked(v, Exit{exit})
@@ -246,6 +268,7 @@ func (h *Hub) noticeLocked(payload []byte) error {
 	if err != nil {
 		return err
 	}
+	h.report(Noticed{n})
 	switch n.Kind {
 	case wire.NoticeTitle:
 		h.factLocked(&h.mu.facts.Title, n.Text, noticeTitle, Title{n.Text})
@@ -253,6 +276,8 @@ func (h *Hub) noticeLocked(payload []byte) error {
 		h.factLocked(&h.mu.facts.Cwd, n.Text, noticeCwd, Cwd{n.Text})
 	case wire.NoticeBell:
 		h.notifyLocked(noticeBell, Bell{})
+	case wire.NoticeMark:
+		h.promptLocked(n.Text)
 	case wire.NoticeHistoryLost:
 		h.gapLocked()
 	}

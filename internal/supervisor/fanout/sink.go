@@ -24,6 +24,15 @@ type Sink interface {
 	Close()
 }
 
+// PromptSink is a Sink that can take a little output without waiting. The hub's reader calls Prompt under
+// its lock while nothing waits for the viewer and no other call is under way, so that a key's echo needs
+// no other goroutine.
+type PromptSink interface {
+	Sink
+	// Prompt takes all of p, at most promptMax bytes, and returns true, or takes nothing. It must not wait.
+	Prompt(p []byte) bool
+}
+
 // Snapshot is the terminal at one position of its stream.
 type Snapshot struct {
 	Cols, Rows uint16

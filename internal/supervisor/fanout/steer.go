@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/sessiond/wire"
 	"spawn/internal/supervisor/control"
 )
@@ -43,6 +44,7 @@ func (v *Viewer) aim() (control.Generation, error) {
 	if err := v.usableLocked(); err != nil {
 		return 0, err
 	}
+	h.mu.facts.Used = time.Now()
 	if h.mu.control.Controller() != v.id { // the controller's keys need no rule
 		if err := h.steerLocked(control.Act{Op: control.OpType, Viewer: v.id}); err != nil {
 			return 0, err
@@ -63,6 +65,7 @@ func (v *Viewer) offer(g control.Generation, p []byte) error {
 	if !h.mu.control.Holds(v.id, g) {
 		return control.ErrNotController
 	}
+	failpoint.Pass(failpoint.InputAllowed)
 	return h.src.Input(p)
 }
 
@@ -90,6 +93,31 @@ func (v *Viewer) Resize(cols, rows uint16) error {
 		return ErrSize
 	}
 	return v.set(func() { v.wanted = s })
+}
+
+// Steer acts for a viewer of that id: OpRequest, OpRelease and OpTake as it would itself, OpGrant to it, as the
+// controller would. A viewer that is not there is control.ErrNotJoined.
+func (h *Hub) Steer(op control.Op, id control.ViewerID) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.mu.ended {
+		return ErrEnded
+	}
+	act := control.Act{Op: op, Viewer: id, Now: time.Now()}
+	if op == control.OpGrant {
+		act.Viewer, act.Target = h.mu.control.Controller(), id
+		switch {
+		case h.viewerLocked(id) == nil:
+			return control.ErrNotJoined
+		case act.Viewer == 0: // nobody is asked on a free pane
+			return control.ErrNoRequest
+		}
+	}
+	if err := h.steerLocked(act); err != nil {
+		return err
+	}
+	h.flushLocked()
+	return nil
 }
 
 // SetTheme tells the colours that the terminal answers queries with, under the rule of Resize.
@@ -149,7 +177,12 @@ func (h *Hub) steerLocked(a control.Act) error {
 	if err != nil {
 		return err
 	}
+	changed := next.Generation() != h.mu.control.Generation()
 	h.mu.control = next
+	if changed {
+		c := h.controlLocked(nil)
+		h.report(Steered{c.Generation, c.Controller, c.ControllerName})
+	}
 	if len(events) == 0 {
 		return nil
 	}
@@ -205,10 +238,10 @@ func (h *Hub) viewerLocked(id control.ViewerID) *Viewer {
 	return nil
 }
 
-// controlLocked describes control as v sees it.
+// controlLocked describes control as v sees it, or somebody who is no viewer.
 func (h *Hub) controlLocked(v *Viewer) Control {
 	c := Control{Controller: h.mu.control.Controller(), Generation: h.mu.control.Generation()}
-	c.You = c.Controller == v.id
+	c.You = v != nil && c.Controller == v.id
 	if by := h.viewerLocked(c.Controller); by != nil {
 		c.ControllerName = by.name
 	}

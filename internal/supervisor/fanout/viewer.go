@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/sessiond/wire"
 	"spawn/internal/supervisor/control"
 )
@@ -38,13 +39,14 @@ type AttachOptions struct {
 
 // Viewer is one attached sink. Its methods may be called from anywhere, from the sink's calls too.
 type Viewer struct {
-	hub   *Hub
-	id    control.ViewerID
-	name  string
-	sink  Sink
-	queue *queue
-	done  chan struct{} // closed by Detach
-	once  sync.Once     // closes the sink
+	hub    *Hub
+	id     control.ViewerID
+	name   string
+	sink   Sink
+	prompt PromptSink // sink, if it is one; else nil
+	queue  *queue
+	done   chan struct{} // closed by Detach
+	once   sync.Once     // closes the sink
 
 	// The rest is guarded by hub.mu.
 	phase       phase
@@ -67,6 +69,7 @@ func (h *Hub) Attach(sink Sink, o AttachOptions) (*Viewer, error) {
 		sink.Close()
 		return nil, fmt.Errorf("attach viewer: %w", err)
 	}
+	failpoint.Pass(failpoint.ViewerAttached)
 	go v.writeLoop()
 	return v, nil
 }
@@ -84,14 +87,17 @@ func (h *Hub) join(sink Sink, o AttachOptions) (*Viewer, error) {
 	if len(h.mu.viewers) >= h.o.viewersMax() {
 		return nil, ErrFull
 	}
+	h.mu.facts.Used = time.Now()
 	h.mu.lastID++
 	v := &Viewer{
 		hub: h, id: h.mu.lastID, name: wire.ClipText(o.Name, nameBytesMax), sink: sink,
 		queue: newQueue(&h.output, &h.history, time.Now), done: make(chan struct{}),
 		phase: seeding, history: o.History && h.hello.History, wanted: wanted,
 	}
+	v.prompt, _ = sink.(PromptSink)
 	h.mu.viewers = append(h.mu.viewers, v)
 	h.writers.Add(1)
+	h.report(Joined{v.id, v.name, o.ReadOnly})
 	_ = h.steerLocked(control.Act{Op: control.OpJoin, Viewer: v.id, ReadOnly: o.ReadOnly}) // a new id is never refused
 	v.queue.notify(noticeControl, h.controlLocked(v))
 	h.subscribeLocked()
@@ -171,6 +177,7 @@ func (v *Viewer) Detach() {
 		v.phase = gone
 		h.mu.viewers = slices.DeleteFunc(h.mu.viewers, func(o *Viewer) bool { return o == v })
 		_ = h.steerLocked(control.Act{Op: control.OpLeave, Viewer: v.id}) // it is joined
+		h.report(Left{v.id})
 		h.subscribeLocked()
 		h.lapseLocked()
 		h.flushLocked()
@@ -182,6 +189,7 @@ func (v *Viewer) Detach() {
 		h.changed()
 	}
 	h.mu.Unlock()
+	failpoint.Pass(failpoint.ViewerDetached)
 	v.closeSink()
 }
 
@@ -197,6 +205,7 @@ func (v *Viewer) writeLoop() {
 			return
 		}
 		err := v.deliver(it)
+		failpoint.Pass(failpoint.FrameGiven)
 		v.queue.release(it)
 		if err != nil {
 			v.Detach()

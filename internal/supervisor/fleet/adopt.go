@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/sessiond/failpoint"
 )
 
 // Adopt takes over the worker of a terminal that somebody else launched. Every error but ErrHeld is a
@@ -24,6 +25,7 @@ func (f *Fleet) Adopt(ctx context.Context, id endpoint.SessionID) (*Handle, erro
 	c, seen, err := f.approach(ctx, id)
 	r := decide(seen)
 	if r.do == adopt {
+		failpoint.Pass(failpoint.AdoptGreeted)
 		return f.drive(id, c), nil
 	}
 	defer f.release(id, nil)
@@ -31,8 +33,10 @@ func (f *Fleet) Adopt(ctx context.Context, id endpoint.SessionID) (*Handle, erro
 	switch r.do {
 	case sweep:
 		f.sweep(refusal)
+		failpoint.Pass(failpoint.AdoptSwept)
 	case dismiss:
 		_, err := f.folder.Signal(ctx, id, c.instance, endpoint.SignalKILL)
+		failpoint.Pass(failpoint.AdoptDismissed)
 		refusal.Err = errors.Join(refusal.Err, err, c.conn.Close())
 	}
 	return nil, refusal
@@ -55,6 +59,10 @@ func (f *Fleet) sweep(r *Refusal) {
 // worker delays nobody else. Refusals with CodeEnded are left out: nothing is wrong with them. Both lists
 // are sorted by id. The error says that the folder could not be read.
 func (f *Fleet) AdoptAll(ctx context.Context) ([]*Handle, []*Refusal, error) {
+	if err := f.folder.SweepReplies(); err != nil {
+		f.log.Warn("cannot remove what senders of signals left", "error", err)
+	}
+	failpoint.Pass(failpoint.RepliesSwept)
 	ids, err := f.folder.Scan()
 	if err != nil {
 		return nil, nil, fmt.Errorf("adopt terminals: %w", err)

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -73,6 +74,13 @@ func serveFake(fault string, id endpoint.SessionID, dir string) error {
 	ends, err := reservation.Listen()
 	if err != nil {
 		return err
+	}
+	if fault == "heir" { // somebody shares the lock, and outlives us a little
+		heir := exec.Command("/bin/sleep", "0.2")
+		heir.ExtraFiles = []*os.File{reservation.File()}
+		if err := heir.Start(); err != nil {
+			return err
+		}
 	}
 	w := &fakeWorker{fault: fault, id: id, instance: endpoint.NewInstanceID(), end: make(chan struct{}), cols: 80, rows: 24}
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
@@ -208,6 +216,8 @@ func (w *fakeWorker) deliver(s endpoint.Signal) endpoint.Ack {
 	case w.started == 0:
 		go w.over()
 		return endpoint.AckGone
+	case w.fault == "starting" && s == endpoint.SignalTERM:
+		return endpoint.AckGone // START was read, and there is no program yet
 	case w.exit != nil:
 		if s == endpoint.SignalKILL {
 			go w.over()

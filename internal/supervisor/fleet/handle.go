@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/sessiond/wire"
 )
 
@@ -211,10 +212,16 @@ func (h *Handle) Close() {
 		h.out.close()
 		h.conn.Close()
 		if marked(h.exited) || marked(h.lost) {
-			// The reservation decides. A worker that lives, or ends by itself, holds it.
-			if err := h.fleet.folder.Sweep(h.id); err != nil && !errors.Is(err, endpoint.ErrReserved) {
+			// The reservation decides: a worker that lives, or ends by itself, holds it. So does one that is dying,
+			// for a moment that Alive waits for; nobody else would come back for what it leaves.
+			alive, err := h.Alive()
+			if err == nil && !alive {
+				err = h.fleet.folder.Sweep(h.id)
+			}
+			if err != nil && !errors.Is(err, endpoint.ErrReserved) {
 				h.fleet.log.Warn("cannot remove what a worker left", "session", h.id, "error", err)
 			}
+			failpoint.Pass(failpoint.HandleSwept)
 		}
 		h.fleet.release(h.id, h)
 	})

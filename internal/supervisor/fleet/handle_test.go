@@ -404,6 +404,38 @@ func TestAFailedWriteLeavesLastWordsReadable(t *testing.T) {
 	o.close()
 }
 
+// A frame that the socket takes in part is finished before the next, and while nothing waits none needs the writer.
+func TestFramesGoAtOnceAndNeverPassEachOther(t *testing.T) {
+	ours, theirs := pair(t)
+	o := newOutbound(ours)
+	defer o.close()
+	if err := ours.SetWriteBuffer(4 << 10); err != nil {
+		t.Fatal(err)
+	}
+	send := func(n byte, size int) error {
+		b, err := wire.AppendInput(o.buffer(), bytes.Repeat([]byte{n}, size))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o.queue(b)
+	}
+	if err := send(0, 1); err != nil || len(o.frames) != 0 || o.queued != 0 {
+		t.Fatalf("a key is queued: %v", err)
+	}
+	frames := wire.NewReader(theirs, wire.ToWorker)
+	for n := byte(1); n < 30; n++ { // the first is larger than the socket's buffer
+		if err := send(n, 40_000/int(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range byte(30) {
+		_, got, err := frames.Next()
+		if err != nil || got[0] != n || got[len(got)-1] != n || n > 0 && len(got) != 40_000/int(n) {
+			t.Fatalf("frame %d came as %d bytes of %d: %v", n, len(got), got[0], err)
+		}
+	}
+}
+
 func pair(t *testing.T) (a, b *net.UnixConn) {
 	t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/sessiond/wire"
 )
 
@@ -51,7 +52,9 @@ func (f *Fleet) bringUp(ctx context.Context, p *process, id endpoint.SessionID, 
 	if err := p.awaitReady(ctx); err != nil {
 		return nil, err
 	}
+	failpoint.Pass(failpoint.LaunchReady)
 	f.scope(ctx, p.pid(), id, limits)
+	failpoint.Pass(failpoint.LaunchScoped)
 	c, seen, err := f.approach(ctx, id)
 	if seen.hello != helloWaiting {
 		if err == nil { // a free reservation, or a worker that somebody else has started
@@ -59,9 +62,12 @@ func (f *Fleet) bringUp(ctx context.Context, p *process, id endpoint.SessionID, 
 		}
 		return nil, errors.Join(err, closeContact(c))
 	}
+	failpoint.Pass(failpoint.LaunchGreeted)
+	failpoint.Tear(failpoint.StartTorn, start, func(half []byte) { c.conn.Write(half) })
 	if err := c.write(ctx, start); err != nil {
 		return nil, errors.Join(fmt.Errorf("send START: %w", err), c.conn.Close())
 	}
+	failpoint.Pass(failpoint.LaunchStarted)
 	return c, nil
 }
 
@@ -88,8 +94,12 @@ func (f *Fleet) scope(ctx context.Context, pid int, id endpoint.SessionID, limit
 func (f *Fleet) abandon(ctx context.Context, p *process, id endpoint.SessionID) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTimeout)
 	defer cancel()
+	failpoint.Pass(failpoint.LaunchAbandoned)
 	if err := p.kill(ctx); err != nil {
 		return err
 	}
-	return f.folder.Sweep(id)
+	failpoint.Pass(failpoint.LaunchKilled)
+	err := f.folder.Sweep(id)
+	failpoint.Pass(failpoint.LaunchSwept)
+	return err
 }

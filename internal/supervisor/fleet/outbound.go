@@ -7,29 +7,32 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"spawn/internal/sessiond/failpoint"
 )
 
 // outbound is the one way to a worker: frames leave in the order in which they were queued. Nobody who
-// queues ever waits; one goroutine writes.
+// queues ever waits. While nothing is queued a frame goes straight to the socket, which spares a key a
+// hand-over; what the socket does not take at once, and whatever comes behind it, one goroutine writes,
+// which is there as long as it has something to write.
 //
-//	buffer ─ encode ─ queue ─► frames (commandsMax) ─► writeLoop ─► socket
-//	   ▲                                                   │
+//	buffer ─ encode ─ queue ─┬────────── at once ────────────────────► socket
+//	   ▲                     └─► frames (commandsMax) ─► writeLoop ──────▲
 //	   └──────────────── spares, wiped ◄───────────────────┘
 type outbound struct {
 	conn   *net.UnixConn
-	frames chan []byte // closed by close
-	spares chan []byte // emptied and wiped buffers, each of at most spareMax bytes
-	done   chan struct{}
+	frames chan []byte
+	spares chan []byte    // emptied and wiped buffers, each of at most spareMax bytes
+	writer sync.WaitGroup // the goroutine, while there is one
 
-	mu     sync.Mutex // also held while a frame is put into frames, so that none follows its closing
-	closed bool
+	mu     sync.Mutex
+	closed bool  // nothing is queued any more
+	queued int   // frames that the writer has not written yet: while there are any, no other frame may pass
 	failed error // why the writer gave up; nil while it works
 }
 
 func newOutbound(conn *net.UnixConn) *outbound {
-	o := &outbound{conn: conn, frames: make(chan []byte, commandsMax), spares: make(chan []byte, commandsMax), done: make(chan struct{})}
-	go o.writeLoop()
-	return o
+	return &outbound{conn: conn, frames: make(chan []byte, commandsMax), spares: make(chan []byte, commandsMax)}
 }
 
 // buffer returns an empty buffer to make a frame in. It must come back by queue or recycle.
@@ -55,6 +58,8 @@ func (o *outbound) recycle(b []byte) {
 }
 
 // queue takes the frame over, or fails with ErrBusy or ErrGone.
+//
+// hop in 3/6: to the worker's socket, or to the queue before it.
 func (o *outbound) queue(frame []byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -62,9 +67,18 @@ func (o *outbound) queue(frame []byte) error {
 	if o.closed {
 		err = ErrGone
 	}
+	if err == nil && o.queued == 0 {
+		if frame = o.writeAtOnce(frame); len(frame) == 0 {
+			o.recycle(frame)
+			return nil
+		}
+	}
 	if err == nil {
 		select {
 		case o.frames <- frame:
+			if o.queued++; o.queued == 1 {
+				o.writer.Go(o.writeLoop)
+			}
 			return nil
 		default:
 			err = ErrBusy
@@ -74,37 +88,47 @@ func (o *outbound) queue(frame []byte) error {
 	return err
 }
 
-// writeLoop writes until close, or until the worker is gone; then it only empties the queue. It leaves the
+// writeAtOnce writes what the socket takes now, and returns the rest, in the same buffer. An error is left
+// for the writer to meet.
+func (o *outbound) writeAtOnce(frame []byte) (rest []byte) {
+	failpoint.Tear(failpoint.CommandTorn, frame, func(half []byte) { o.conn.Write(half) })
+	n := tryWrite(o.conn, frame)
+	failpoint.Pass(failpoint.CommandWritten)
+	left := copy(frame, frame[n:])
+	clear(frame[left:])
+	return frame[:left]
+}
+
+// writeLoop writes until nothing is queued. When the worker is gone it only empties the queue. It leaves the
 // connection open, because the worker's last words may still wait to be read.
 func (o *outbound) writeLoop() {
-	defer close(o.done)
 	var failed error
-	for frame := range o.frames {
+	for more := true; more; {
+		frame := <-o.frames
 		if failed == nil {
-			failed = o.write(frame)
+			_, failed = o.conn.Write(frame)
 		}
 		o.recycle(frame)
+		more = o.wrote(failed)
 	}
 }
 
-func (o *outbound) write(frame []byte) error {
-	// hop in 3/6: from the queue to the worker's socket.
-	_, err := o.conn.Write(frame)
-	if err == nil {
-		return nil
-	}
+// wrote notes that the writer is done with a frame, and reports whether there are more.
+func (o *outbound) wrote(err error) (more bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.failed = fmt.Errorf("%w: %w", ErrGone, err)
-	return o.failed
+	if err != nil {
+		o.failed = fmt.Errorf("%w: %w", ErrGone, err)
+	}
+	o.queued--
+	return o.queued > 0
 }
 
 // close lets no more frames in, gives those that are in flushMax to leave, and joins the writer.
 func (o *outbound) close() {
 	o.mu.Lock()
 	o.closed = true
-	close(o.frames)
 	o.mu.Unlock()
 	o.conn.SetWriteDeadline(time.Now().Add(flushMax))
-	<-o.done
+	o.writer.Wait()
 }

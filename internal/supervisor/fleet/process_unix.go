@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/sessiond/failpoint"
 )
 
 // process is a worker that this process forked. It is asked nothing once it has greeted us.
@@ -34,6 +35,7 @@ func (f *Fleet) fork(id endpoint.SessionID) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
+	failpoint.Pass(failpoint.LaunchReserved)
 	report, theirs, err := os.Pipe()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("make pipe: %w", err), reservation.Retire())
@@ -41,16 +43,19 @@ func (f *Fleet) fork(id endpoint.SessionID) (*process, error) {
 	defer theirs.Close()
 	keepToOurselves()
 	p := &process{f.command(id, reservation.File(), theirs), report, make(chan struct{})}
+	end := watchEnd(p.cmd)
 	if err := p.cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start worker: %w", err), report.Close(), reservation.Retire())
 	}
+	failpoint.Pass(failpoint.LaunchForked)
 	f.children.started()
-	go p.reapLoop(&f.children)
+	go p.reapLoop(&f.children, end)
 	if err := reservation.Release(); err != nil { // the child has its copy: Start returns after exec
 		ctx, cancel := context.WithTimeout(context.Background(), abandonTimeout)
 		defer cancel()
 		return nil, errors.Join(err, report.Close(), p.kill(ctx))
 	}
+	failpoint.Pass(failpoint.LaunchHanded)
 	return p, nil
 }
 
@@ -76,9 +81,10 @@ func runtimeOnly(environ []string) []string {
 
 // reapLoop lives as long as the worker, however long that is, because only a parent can reap. When spawnd
 // ends before, the worker is reaped by whoever inherits it.
-func (p *process) reapLoop(family *children) {
+func (p *process) reapLoop(family *children, awaitEnd func()) {
 	defer close(p.ended)
 	defer family.reaped()
+	awaitEnd()
 	p.cmd.Wait() // the status is the worker's own; its program's comes as EXIT
 }
 

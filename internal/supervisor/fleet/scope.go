@@ -34,7 +34,7 @@ func (s systemdScoper) Adopt(ctx context.Context, pid int, id endpoint.SessionID
 func ScopeName(id endpoint.SessionID) string { return "spawn-worker-" + string(id) + ".scope" }
 
 // DetectScoper finds out whether a systemd answers to this process. It always returns a Scoper; when it is
-// NoScope the error says why.
+// NoScope, which sets no limits, the error says why.
 func DetectScoper(ctx context.Context) (Scoper, error) {
 	ctx, cancel := context.WithTimeout(ctx, scopeTimeout)
 	defer cancel()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/sessiond/failpoint"
 )
 
 // Terminate ends the terminal and its worker:
@@ -49,6 +50,7 @@ func (h *Handle) press(ctx context.Context, s endpoint.Signal, grace time.Durati
 		return nil
 	}
 	ack, err := h.Signal(ctx, s)
+	failpoint.Pass(failpoint.Pressed)
 	switch {
 	case err != nil && !marked(h.exited):
 		return fmt.Errorf("%w: %w", errLives, err)
@@ -58,9 +60,17 @@ func (h *Handle) press(ctx context.Context, s endpoint.Signal, grace time.Durati
 	return h.awaitEnd(ctx, grace, h.exited)
 }
 
-// dismiss ends a worker that has no program any more.
+// dismiss ends a worker that has no program any more. One that was only about to start its program when it was
+// pressed may have one by now: it gets the KILL, and the worker is told again when it has ended.
 func (h *Handle) dismiss(ctx context.Context) error {
 	ack, err := h.Signal(ctx, endpoint.SignalKILL)
+	failpoint.Pass(failpoint.Dismissed)
+	if err == nil && ack == endpoint.AckDelivered {
+		if err := h.awaitEnd(ctx, killGrace, h.exited); err != nil {
+			return err
+		}
+		ack, err = h.Signal(ctx, endpoint.SignalKILL)
+	}
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: %w", errLives, err)

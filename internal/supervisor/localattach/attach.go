@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package localattach shows one pane in the terminal that the user sits at.
+// Package localattach shows one pane at a time in the terminal that the user sits at.
 //
 // The terminal is put into raw mode and gets the pane's bytes as they are, except what would make it
 // answer or change its window: the worker has answered already, and a second answer would be typed into
-// the shell. What is typed goes to the pane, but for the detach key. On every way out (detach, exit, loss,
+// the shell. What is typed goes to the pane, but for the prefix and the key behind it, which detach or lead to
+// another pane: one connection ends, the next begins, and nothing of the former pane stays. On every way out (detach, exit, loss,
 // signal, panic) the terminal is made what it was.
 package localattach
 
@@ -29,9 +30,14 @@ type Remote interface {
 // Options say where to attach, and how.
 type Options struct {
 	In, Out *os.File // the terminal; usually standard input and output
-	// Dial attaches, as a screen of the given size. It is called again, for as long as Retry lets, when the
+	Pane    string   // where to begin; "" leaves it to Places: the pane that was used last, or a new one
+	// Places are what the keys behind the prefix lead to. Nil: there is this pane and no other.
+	Places Places
+	// One ends the attachment with the pane; else it goes on with the next one of the session, if there is one.
+	One bool
+	// Dial attaches, as a screen of the given size, and to the screen alone: history is asked for. It is called again, for as long as Retry lets, when the
 	// connection breaks while the pane has not ended: spawnd may be restarting.
-	Dial func(ctx context.Context, cols, rows uint16) (Remote, error)
+	Dial func(ctx context.Context, pane string, cols, rows uint16) (Remote, error)
 	// Retry reports whether an error of Dial may pass. Nil: none does.
 	Retry func(error) bool
 	Keys  Keys // the zero value is DefaultKeys
@@ -52,6 +58,7 @@ const (
 // Outcome is how an attachment ended.
 type Outcome struct {
 	How    How
+	Pane   string    // that was attached last
 	Exit   wire.Exit // of Exited
 	Signal os.Signal // of Interrupted
 }
@@ -67,4 +74,6 @@ const (
 	// leaveTimeout bounds what a terminal that takes no output can delay the way out.
 	leaveTimeout = time.Second
 	inputBytes   = 4 << 10 // of one read from the terminal
+	// historyMax is the most history that is asked for, in bytes. No worker keeps more.
+	historyMax = 8 << 20
 )

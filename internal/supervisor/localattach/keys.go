@@ -52,23 +52,51 @@ func (k Keys) String() string {
 	return s
 }
 
-// scanner finds the detach key in what is typed.
-type scanner struct {
-	// first and then are the ways in which terminals send the keys: the plain byte, and the forms of
-	// the kitty protocol and of xterm's modifyOtherKeys, which a program may have switched on. These are
-	// recognised when they come in one read, as keys do.
-	first, then [][]byte
-	held        []byte // the first key, while the second is waited for
-	out         []byte // scratch
+// prefix is the control key, as ParseKeys reads it.
+func (k Keys) prefix() string {
+	first, _, _ := strings.Cut(k.String(), " ")
+	return first
 }
 
-func newScanner(k Keys) *scanner {
+// detaches is the key that detaches behind the prefix; 0 when the control key alone does.
+func (k Keys) detaches() byte {
 	if !k.set {
 		k, _ = ParseKeys(DefaultKeys) // a constant that can be read
 	}
-	s := &scanner{first: forms(k.control, letterOf(k.control), 5)}
-	if k.then != 0 {
-		s.then = forms(k.then, k.then, 1)
+	return k.then
+}
+
+// scanner finds commands in what is typed.
+type scanner struct {
+	// prefix and then are the ways in which terminals send the keys: the plain byte, and the forms of
+	// the kitty protocol and of xterm's modifyOtherKeys, which a program may have switched on. These are
+	// recognised when they come in one read, as keys do.
+	prefix [][]byte
+	then   []key  // what may follow; none when the prefix alone detaches
+	held   []byte // the prefix, while the key behind it is waited for
+	out    []byte // scratch
+}
+
+// key is a command and the ways in which it is typed.
+type key struct {
+	does  command
+	forms [][]byte
+}
+
+// newScanner makes a scanner of the detach key and, with walking, of all other commands.
+func newScanner(k Keys, walking bool) *scanner {
+	if !k.set {
+		k, _ = ParseKeys(DefaultKeys) // a constant that can be read
+	}
+	s := &scanner{prefix: forms(k.control, letterOf(k.control), 5)}
+	if k.then == 0 {
+		return s
+	}
+	s.then = []key{{detach, forms(k.then, k.then, 1)}}
+	for i := range len(walks) {
+		if c := walks[i]; walking && c != k.then {
+			s.then = append(s.then, key{command(c), append(forms(c, c, 1), forms(c, c, 2)...)})
+		}
 	}
 	return s
 }
@@ -93,33 +121,44 @@ func forms(plain, code byte, modifier int) [][]byte {
 	return all
 }
 
-// scan returns what is for the pane, and whether the user detaches. The result is valid until the next
-// call and may be p itself.
-func (s *scanner) scan(p []byte) (send []byte, detach bool) {
-	if s.held == nil && !bytes.Contains(p, s.first[0]) && bytes.IndexByte(p, 0x1b) < 0 {
-		return p, false
+// scan returns what is for the pane, the first command behind it, and what was typed after that; 0 and nothing
+// when there is none. send is valid until the next call and may be p itself.
+func (s *scanner) scan(p []byte) (send []byte, does command, rest []byte) {
+	if s.held == nil && !bytes.Contains(p, s.prefix[0]) && bytes.IndexByte(p, 0x1b) < 0 {
+		return p, 0, nil
 	}
 	s.out = s.out[:0]
 	for len(p) > 0 {
 		if s.held != nil {
-			if startsWith(p, s.then) > 0 {
-				return s.out, true
+			if c, n := s.command(p); c != 0 {
+				s.held = nil
+				return s.out, c, p[n:]
 			}
-			n := startsWith(p, s.first) // twice: one of them is meant
+			n := startsWith(p, s.prefix) // twice: one of them is meant
 			s.out = append(s.out, s.held...)
 			s.held, p = nil, p[n:]
 			continue
 		}
-		if n := startsWith(p, s.first); n > 0 {
+		if n := startsWith(p, s.prefix); n > 0 {
 			if s.then == nil {
-				return s.out, true
+				return s.out, detach, p[n:]
 			}
 			s.held, p = bytes.Clone(p[:n]), p[n:]
 			continue
 		}
 		s.out, p = append(s.out, p[0]), p[1:]
 	}
-	return s.out, false
+	return s.out, 0, nil
+}
+
+// command returns the command that p begins with and its length, or 0.
+func (s *scanner) command(p []byte) (command, int) {
+	for _, k := range s.then {
+		if n := startsWith(p, k.forms); n > 0 {
+			return k.does, n
+		}
+	}
+	return 0, 0
 }
 
 // startsWith returns the length of the form that p begins with, or 0.

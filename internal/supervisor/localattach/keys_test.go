@@ -43,19 +43,17 @@ func TestDetachKeyIsFound(t *testing.T) {
 		"a single key":               {single, []string{"a\x1d", "b"}, "a", true},
 		"the default's is no longer": {single, []string{"\x1cd"}, "\x1cd", false},
 	} {
-		s := newScanner(c.keys)
-		sent, detach := "", false
+		s := newScanner(c.keys, false)
+		sent, detached := "", false
 		for _, typed := range c.typed {
-			var send []byte
-			if send, detach = s.scan([]byte(typed)); true {
-				sent += string(send)
-			}
-			if detach {
+			send, does, _ := s.scan([]byte(typed))
+			sent += string(send)
+			if detached = does == detach; detached {
 				break
 			}
 		}
-		if sent != c.sent || detach != c.detach {
-			t.Errorf("%s: sent %q, detached %t; want %q, %t", name, sent, detach, c.sent, c.detach)
+		if sent != c.sent || detached != c.detach {
+			t.Errorf("%s: sent %q, detached %t; want %q, %t", name, sent, detached, c.sent, c.detach)
 		}
 	}
 }

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"spawn/internal/sessiond/wire"
 )
 
 // session is one Run. Three goroutines: the caller's waits for whatever happens first, screenLoop brings
@@ -29,9 +31,14 @@ type session struct {
 	results chan result // what ended a loop; room for both
 	loops   sync.WaitGroup
 
+	footDue *time.Timer // the foot is to be cleared
+	moving  sync.Mutex  // one connection at a time is made; taken before mu
+
 	mu struct {
 		sync.Mutex
 		remote Remote // nil while the connection is being sought
+		at     stand  // the pane that remote is to
+		foot   string // a line at the foot of the screen; "" for none
 		ended  bool
 	}
 }
@@ -51,8 +58,13 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &session{o: o, term: t, ctx: ctx, cancel: cancel, results: make(chan result, 2)}
-	if err := s.connect(); err != nil { // with the terminal as it is: a refusal is read in peace
+	s := &session{o: o, term: t, ctx: ctx, cancel: cancel, results: make(chan result, 2), footDue: time.NewTimer(footTime)}
+	defer s.footDue.Stop()
+	err = s.settle()
+	if err == nil {
+		err = s.connect()
+	}
+	if err != nil { // with the terminal as it is: a refusal is read in peace
 		t.close()
 		return Outcome{}, err
 	}
@@ -68,6 +80,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	if r.panic != nil {
 		panic(r.panic)
 	}
+	_, r.outcome.Pane = s.here()
 	return r.outcome, r.err
 }
 
@@ -87,6 +100,8 @@ func (s *session) run(signals <-chan os.Signal) result {
 			return r
 		case <-s.ctx.Done():
 			return result{err: s.ctx.Err()}
+		case <-s.footDue.C:
+			s.clearFoot()
 		case sig := <-signals:
 			if end := s.signal(sig); end {
 				return result{outcome: Outcome{How: Interrupted, Signal: sig}}
@@ -147,7 +162,8 @@ func (s *session) with(do func(Remote) error) error {
 // connect dials and keeps the connection, unless the session has ended meanwhile.
 func (s *session) connect() error {
 	cols, rows := s.term.size()
-	r, err := s.o.Dial(s.ctx, cols, rows)
+	_, pane := s.here()
+	r, err := s.o.Dial(s.ctx, pane, cols, rows)
 	if err != nil {
 		return err
 	}
@@ -194,7 +210,7 @@ func (s *session) leave() {
 
 // keyLoop brings keys to the pane.
 func (s *session) keyLoop() (Outcome, error) {
-	keys := newScanner(s.o.Keys)
+	keys := newScanner(s.o.Keys, s.o.Places != nil)
 	buf := make([]byte, inputBytes)
 	defer clear(buf)
 	for {
@@ -205,40 +221,75 @@ func (s *session) keyLoop() (Outcome, error) {
 		if err != nil {
 			return Outcome{}, err
 		}
-		send, detach := keys.scan(buf[:n])
-		if len(send) > 0 {
-			_ = s.with(func(r Remote) error { return r.Input(send) }) // a broken connection is screenLoop's
-		}
-		if detach {
+		s.clearFoot()
+		if s.typed(keys, buf[:n]) {
 			return Outcome{How: Detached}, nil
 		}
 	}
 }
 
+// typed brings what was typed where it belongs, and reports whether the user detaches.
+func (s *session) typed(keys *scanner, p []byte) bool {
+	for len(p) > 0 {
+		send, c, rest := keys.scan(p)
+		if len(send) > 0 {
+			_ = s.with(func(r Remote) error { return r.Input(send) }) // a broken connection is screenLoop's
+		}
+		switch p = rest; c {
+		case 0:
+		case detach:
+			return true
+		default:
+			s.obey(c)
+		}
+	}
+	return false
+}
+
 // screenLoop brings the pane to the terminal, over as many connections as it takes.
 func (s *session) screenLoop() (Outcome, error) {
 	_, rows := s.term.size()
-	p := &painter{rows: int(rows)}
+	p := &painter{rows: int(rows), foot: s.foot}
 	if _, err := io.WriteString(s.term.out, enter); err != nil {
 		return Outcome{How: HungUp}, nil
 	}
+	remote, shown := s.here()
 	for {
-		s.mu.Lock()
-		remote := s.mu.remote
-		s.mu.Unlock()
 		o, err := s.show(remote, p)
+		if err == nil {
+			o, err = s.follow(remote, o)
+		}
 		if o.How != 0 || err != nil {
 			return o, err
 		}
-		if o, err := s.regain(remote); o.How != 0 || err != nil {
-			return o, err
+		var pane string
+		if remote, pane = s.here(); pane != shown {
+			shown = pane
+			if _, err := s.term.out.Write(p.other()); err != nil {
+				return Outcome{How: HungUp}, nil
+			}
 		}
 	}
 }
 
-// show writes what comes until the connection breaks, which is no outcome yet, or the pane ends.
+// follow finds the connection to go on with after one that has ended in o: the user has gone to another pane,
+// or the pane has ended and there is a next one, or it is sought again.
+func (s *session) follow(was Remote, o Outcome) (Outcome, error) {
+	switch over := o.How == Exited || o.How == Lost; {
+	case o.How != 0 && !over:
+		return o, nil
+	case s.left(was) || over && s.goOn(was):
+		return Outcome{}, nil
+	case over:
+		return o, nil
+	}
+	return s.regain(was)
+}
+
+// show writes what comes until the connection breaks, which is no outcome yet, or the pane ends. The screen
+// comes first; once it is there the history is asked for, unless an earlier connection has brought it.
 func (s *session) show(remote Remote, p *painter) (Outcome, error) {
-	for {
+	for asked := p.told; ; {
 		kind, payload, err := remote.Recv()
 		if err != nil {
 			return Outcome{}, nil
@@ -255,14 +306,30 @@ func (s *session) show(remote Remote, p *painter) (Outcome, error) {
 		if o.How != 0 {
 			return o, nil
 		}
+		if kind == wire.KindReplay && !asked {
+			asked = true
+			_ = remote.RequestReplay(historyMax) // a broken connection is seen by Recv
+		}
 	}
+}
+
+// reconnect connects to the pane again, unless the user has gone to another one meanwhile.
+func (s *session) reconnect() error {
+	s.moving.Lock()
+	defer s.moving.Unlock()
+	if r, _ := s.here(); r != nil {
+		return nil
+	}
+	return s.connect()
 }
 
 // regain seeks the connection again.
 func (s *session) regain(broken Remote) (Outcome, error) {
 	s.mu.Lock()
 	ended := s.mu.ended
-	s.mu.remote = nil
+	if s.mu.remote == broken {
+		s.mu.remote = nil
+	}
 	s.mu.Unlock()
 	_ = broken.Close()
 	if ended {
@@ -273,7 +340,7 @@ func (s *session) regain(broken Remote) (Outcome, error) {
 	pause := time.NewTicker(returnPause)
 	defer pause.Stop()
 	for first := true; ; first = false {
-		err := s.connect()
+		err := s.reconnect()
 		if err == nil {
 			return Outcome{}, nil
 		}

@@ -161,8 +161,13 @@ func (d *desk) attach(ctx context.Context, dial func(context.Context, uint16, ui
 	go func() {
 		var r result
 		defer func() { r.panic = recover(); d.ended <- r }()
-		r.outcome, r.err = Run(ctx, Options{In: d.tty, Out: d.tty, Dial: dial, Retry: func(err error) bool { return errors.Is(err, errGone) }})
+		r.outcome, r.err = Run(ctx, Options{In: d.tty, Out: d.tty, Dial: one(dial), Retry: func(err error) bool { return errors.Is(err, errGone) }})
 	}()
+}
+
+// one is a Dial that knows one pane.
+func one(dial func(context.Context, uint16, uint16) (Remote, error)) func(context.Context, string, uint16, uint16) (Remote, error) {
+	return func(ctx context.Context, _ string, cols, rows uint16) (Remote, error) { return dial(ctx, cols, rows) }
 }
 
 var errGone = errors.New("spawnd is gone")
@@ -207,6 +212,9 @@ func (d *desk) result() result {
 	return result{}
 }
 
+// askHistory is what a pane gets once its screen is there.
+var askHistory = fmt.Sprint("replay ", historyMax)
+
 const screenMark = "\x1b[8;30;100t"
 
 func TestAttachShowsTypesAndDetaches(t *testing.T) {
@@ -217,6 +225,7 @@ func TestAttachShowsTypesAndDetaches(t *testing.T) {
 	p.say(wire.AppendOutput(nil, []byte("live\x1b[c\x1b[6n\r\n")))
 	d.sees("PAINT")
 	d.sees("live\r\n")
+	d.did(p, askHistory)
 	if raw, err := term.GetState(int(d.tty.Fd())); err != nil || fmt.Sprint(*raw) == fmt.Sprint(d.before) {
 		t.Errorf("the terminal is not raw: %v", err)
 	}
@@ -233,17 +242,33 @@ func TestAttachShowsTypesAndDetaches(t *testing.T) {
 	}
 }
 
-func TestHistoryIsWrittenOnceBeforeTheScreen(t *testing.T) {
+// The exact screen comes first; the history is asked for behind it, and is written once, into the scrollback, with the
+// screen painted again after it.
+func TestTheScreenComesFirstAndHistoryOnce(t *testing.T) {
 	d, p := sit(t), newPane()
 	d.attach(t.Context(), to(p))
 	d.did(p, "attach 100x30")
+	p.say(wire.AppendReplay(nil, 0, []byte(screenMark+"FIRST")))
+	d.sees("FIRST") // before any history was there to be asked for
+	d.did(p, askHistory)
 	full := screenMark + sentinel + "\x1b(B\x0fold line\r\n" + screenMark + "SCREEN"
 	p.say(wire.AppendReplay(nil, 0, []byte(full)))
 	p.say(wire.AppendReplay(nil, 0, []byte(strings.Replace(full, "SCREEN", "AGAIN", 1))))
 	d.sees("AGAIN")
 	s := d.seen.String()
-	if strings.Count(s, "old line") != 1 || strings.Index(s, "old line") > strings.Index(s, "SCREEN") || strings.Contains(s, "sp:h1") {
+	if strings.Count(s, "old line") != 1 || strings.Contains(s, "sp:h1") {
 		t.Errorf("seen %q", s)
+	}
+	at := 0
+	for _, want := range []string{"FIRST", hold, "old line", "SCREEN", show, "AGAIN"} {
+		n := strings.Index(s[at:], want)
+		if n < 0 {
+			t.Fatalf("no %q in %q", want, s[at:])
+		}
+		at += n
+	}
+	if len(p.did) > 0 {
+		t.Errorf("the pane was asked again: %q", <-p.did)
 	}
 	d.types("\x1cd")
 	d.result()
@@ -294,6 +319,7 @@ func TestWindowChangesAreTold(t *testing.T) {
 	d.did(p, "attach 100x30")
 	p.say(wire.AppendReplay(nil, 0, []byte(screenMark+"PAINT")))
 	d.sees("PAINT")
+	d.did(p, askHistory)
 	d.resize(90, 20)
 	_ = unix.Kill(unix.Getpid(), unix.SIGWINCH)
 	d.did(p, "resize 90x20")
@@ -322,12 +348,14 @@ func TestALostConnectionIsSoughtAgain(t *testing.T) {
 	d.did(first, "attach 100x30")
 	first.say(wire.AppendReplay(nil, 0, []byte(screenMark+"PAINT")))
 	d.sees("PAINT")
+	d.did(first, askHistory)
 	close(first.frames)
 	d.sees("waiting")
 	close(back)
 	d.did(second, "attach 100x30")
 	second.say(wire.AppendReplay(nil, 0, []byte(screenMark+"AGAIN")))
 	d.sees("AGAIN")
+	d.did(second, askHistory) // the first connection broke before it came
 	d.types("x")
 	d.did(second, "input x")
 	close(second.frames) // now it stays away, and the user has had enough

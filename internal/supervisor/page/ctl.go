@@ -33,7 +33,12 @@ type PaneInfo struct {
 	Signal     string    `json:"signal"`    // name without SIG; "" when none
 	Foreground string    `json:"foreground"`
 	Window     string    `json:"window"`
-	Index      int       `json:"index"` // place in its window
+	Index      int       `json:"index"` // of the window in its session
+	Place      int       `json:"place"` // in its window
+
+	Session      string `json:"session"`
+	SessionName  string `json:"session_name"`
+	SessionIndex int    `json:"session_index"` // among the sessions
 }
 
 // Equal reports whether a page would see no difference.

@@ -137,6 +137,7 @@ type host struct {
 	lastID   atomic.Uint64
 	closing  chan string // panes whose close was asked for; unbuffered: the test lets it go on
 	attachTo func(*viewer) error
+	hidden   atomic.Value // id of a pane that the page may not see; nil for none
 	served   chan error
 	stop     context.CancelFunc
 }
@@ -198,6 +199,8 @@ func (h *host) Rename(_ context.Context, pane, name string) error {
 	h.board.Put(PaneInfo{ID: pane, Name: name})
 	return nil
 }
+func (h *host) Sees(pane string) bool { return pane != h.hidden.Load() }
+
 func (h *host) PairURL() (string, error) { return "", errors.New("/secret/path is full") }
 
 func (h *host) Attach(_ string, sink fanout.Sink, o fanout.AttachOptions) (Viewer, error) {

@@ -21,13 +21,13 @@ import (
 func TestHelloTellsEveryPaneAndThenWhatChanges(t *testing.T) {
 	h := serve(t)
 	code := 3
-	h.board.Put(PaneInfo{ID: "p0", State: PaneExited, ExitCode: &code})
-	h.board.Put(PaneInfo{ID: "p1", Title: "a\x1b]0;b\u202e", State: PaneRunning})
+	h.board.Put(PaneInfo{ID: "p0", State: PaneExited, ExitCode: &code, Session: "s0", SessionName: "bu\x1bild"})
+	h.board.Put(PaneInfo{ID: "p1", Title: "a\x1b]0;b\u202e", State: PaneRunning, Session: "s0", SessionName: "build"})
 	h.send(`{"id":7,"verb":"hello","params":{"proto":1}}`)
 	h.hearOK(7)
 	for i, want := range []string{
-		`{"id":"p0","name":"","title":"","state":"exited","cols":0,"rows":0,"exit_code":3,"signal":"","foreground":"","window":"","index":0}`,
-		`{"id":"p1","name":"","title":"a]0;b","state":"running","cols":0,"rows":0,"exit_code":null,"signal":"","foreground":"","window":"","index":0}`,
+		`{"id":"p0","name":"","title":"","state":"exited","cols":0,"rows":0,"exit_code":3,"signal":"","foreground":"","window":"","index":0,"place":0,"session":"s0","session_name":"build","session_index":0}`,
+		`{"id":"p1","name":"","title":"a]0;b","state":"running","cols":0,"rows":0,"exit_code":null,"signal":"","foreground":"","window":"","index":0,"place":0,"session":"s0","session_name":"build","session_index":0}`,
 	} {
 		if m := h.hear(); m.Event != "pane" || string(m.Pane) != want {
 			t.Errorf("pane %d: %s", i, m.Pane)
@@ -36,13 +36,41 @@ func TestHelloTellsEveryPaneAndThenWhatChanges(t *testing.T) {
 	if m := h.hear(); m.Event != "panes_ready" {
 		t.Errorf("heard %+v, want panes_ready", m)
 	}
-	h.board.Put(PaneInfo{ID: "p0", State: PaneExited, ExitCode: &code}) // nothing new
+	h.board.Put(PaneInfo{ID: "p0", State: PaneExited, ExitCode: &code, Session: "s0", SessionName: "build"}) // nothing new
 	h.board.Remove("p1")
 	if m := h.hear(); m.Event != "pane_removed" || string(m.Pane) != `"p1"` {
 		t.Errorf("heard %+v, want pane_removed", m)
 	}
 	h.send(`{"id":8,"verb":"hello","params":{"proto":1}}`)
 	h.hearError(8, "conflict.hello")
+}
+
+// A pane that the page may not see is never told of, and one that it may not see any more is gone for it.
+func TestOnlyWhatThePageMaySeeIsTold(t *testing.T) {
+	h := serve(t)
+	h.hidden.Store("p1")
+	h.board.Put(PaneInfo{ID: "p0"})
+	h.board.Put(PaneInfo{ID: "p1"})
+	h.send(`{"id":1,"verb":"hello","params":{"proto":1}}`)
+	h.hearOK(1)
+	if m := h.hear(); m.Event != "pane" || !strings.Contains(string(m.Pane), `"p0"`) {
+		t.Errorf("heard %+v, want p0", m)
+	}
+	if m := h.hear(); m.Event != "panes_ready" {
+		t.Errorf("heard %+v, want panes_ready", m)
+	}
+	h.board.Remove("p1") // nobody is told of what nobody saw
+	h.hidden.Store("p0")
+	h.board.Put(PaneInfo{ID: "p0", Window: "w7"})
+	if m := h.hear(); m.Event != "pane_removed" || string(m.Pane) != `"p0"` {
+		t.Errorf("heard %+v, want pane_removed", m)
+	}
+	h.board.Put(PaneInfo{ID: "p0", Window: "w8"})
+	h.hidden.Store("")
+	h.board.Put(PaneInfo{ID: "p0", Window: "w9"})
+	if m := h.hear(); m.Event != "pane" || !strings.Contains(string(m.Pane), `"w9"`) {
+		t.Errorf("heard %+v, want p0 again", m)
+	}
 }
 
 func TestRequestsAreReadStrictly(t *testing.T) {

@@ -37,6 +37,8 @@ type Panes interface {
 	Rename(ctx context.Context, pane, name string) error
 	// Attach adds a viewer to a pane. The sink is closed when that fails, too.
 	Attach(pane string, sink fanout.Sink, o fanout.AttachOptions) (Viewer, error)
+	// Sees reports whether the page may know of the pane now.
+	Sees(pane string) bool
 	PairURL() (string, error)
 }
 

@@ -234,18 +234,24 @@ func pairNew(_ context.Context, s *session, _ *request, _ Empty) (PairNewResult,
 	return PairNewResult{url}, err
 }
 
-// tellPanes sends every pane, then panes_ready, then what changes.
+// tellPanes sends every pane that the page may see, then panes_ready, then what changes. A pane that it may not
+// see any more is gone for it.
 func (s *session) tellPanes(ctx context.Context) error {
 	watcher := s.o.Board.Watch()
+	seen := map[string]bool{}
 	for first := true; ; first = false {
 		changes, err := watcher.Next(ctx)
 		if err != nil {
 			return err
 		}
 		for _, c := range changes {
+			id := c.Pane.ID
 			var e any = PaneEvent{"pane", c.Pane}
-			if c.Removed {
-				e = PaneRemovedEvent{"pane_removed", c.Pane.ID}
+			if shows := !c.Removed && s.o.Panes.Sees(id); !shows && !seen[id] {
+				continue
+			} else if seen[id] = shows; !shows {
+				delete(seen, id)
+				e = PaneRemovedEvent{"pane_removed", id}
 			}
 			if err := s.out.putUrgent(ctx, e); err != nil {
 				return err

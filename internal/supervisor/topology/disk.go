@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+
+	"spawn/internal/sessiond/failpoint"
 )
 
 // disk is what Save changes files with, so that a test can let each call fail.
@@ -24,6 +26,7 @@ func (realDisk) write(path string, src []byte) error {
 	if err != nil {
 		return err
 	}
+	failpoint.Tear(failpoint.TreeTorn, src, func(half []byte) { f.Write(half) })
 	if _, err := f.Write(src); err != nil {
 		return errors.Join(err, f.Close())
 	}

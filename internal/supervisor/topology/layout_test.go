@@ -226,6 +226,10 @@ func TestResizeFindsTheNearestSplitOfTheAxis(t *testing.T) {
 	if got := shape(b.Windows[0]); got != "(p0 | (p1 /4000 (p2 /2173 p3)))" {
 		t.Fatalf("shape %s", got)
 	}
+	b.do(b.Zoom("p0"))
+	if b.do(b.Resize("p0", AxisCols, 0)); b.Windows[0].Zoomed != "" {
+		t.Fatal("the zoom outlasts a resize")
+	}
 	revision := b.Windows[0].Revision
 	b.do(b.Resize("p0", AxisCols, 0))
 	b.do(b.ResizeBy("p0", AxisCols, 5, Size{2, 41}))

@@ -5,7 +5,7 @@ package topology
 import "fmt"
 
 // Resize gives the nearest split of that axis above a tiled pane the share: of its first child, in
-// 1/10000, 1 to RatioMax; 0 makes it equal again.
+// 1/10000, 1 to RatioMax; 0 makes it equal again. It ends the zoom.
 func (t Tree) Resize(pane string, axis Axis, ratio int) (Tree, error) {
 	if err := checkRatio(ratio); err != nil {
 		return t, fmt.Errorf("resize pane %s: %w", pane, err)
@@ -15,7 +15,7 @@ func (t Tree) Resize(pane string, axis Axis, ratio int) (Tree, error) {
 
 // ResizeBy makes a tiled pane larger by that many cells along the axis, or smaller by a negative number, as
 // it is drawn in the area: the nearest split of the axis gives way, as far as all of its panes keep a cell.
-// The pane itself, or the row of panes that it is in, gets what the split gives up.
+// The pane itself, or the row of panes that it is in, gets what the split gives up. It ends the zoom.
 func (t Tree) ResizeBy(pane string, axis Axis, cells int, area Size) (Tree, error) {
 	return t.resize(pane, axis, func(path []*branch, at int) {
 		r := Rect{Cols: area.Cols, Rows: area.Rows}

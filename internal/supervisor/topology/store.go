@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"spawn/internal/sessiond/failpoint"
 )
 
 const (
@@ -87,12 +89,15 @@ func (s *Store) Save(t Tree) error {
 	if err := s.disk.write(temp, src); err != nil {
 		return errors.Join(fmt.Errorf("save %s: %w", s.path, err), s.disk.remove(temp))
 	}
+	failpoint.Pass(failpoint.TreeWritten)
 	if err := s.disk.rename(temp, s.path); err != nil {
 		return errors.Join(fmt.Errorf("save %s: %w", s.path, err), s.disk.remove(temp))
 	}
+	failpoint.Pass(failpoint.TreeRenamed)
 	if err := s.disk.syncDir(filepath.Dir(s.path)); err != nil {
 		return fmt.Errorf("save %s: %w: %w", s.path, ErrUncertain, err)
 	}
+	failpoint.Pass(failpoint.TreeSaved)
 	return nil
 }
 

@@ -11,7 +11,10 @@ import (
 const (
 	// columnsMax bounds a line, in characters. What a program writes behind it is dropped.
 	columnsMax = 64 << 10
-	tabWidth   = 8
+	// reachMax is how far beyond what is written a cursor can be moved: no terminal is wider, and on one the
+	// cursor stops at the margin. It bounds what a few bytes can make of blanks.
+	reachMax = 1000
+	tabWidth = 8
 )
 
 // Plain returns what a person would read of a command's output on an endless screen: lines ended by \n, with
@@ -22,15 +25,16 @@ const (
 // terminal. Invalid UTF-8 becomes U+FFFD. At most max bytes are returned, the last ones, from the start of a
 // line where there is one; clipped tells that some are missing.
 func Plain(output []byte, max int) (text string, clipped bool) {
-	var r renderer
+	r := renderer{max: max}
 	r.feed(output)
 	r.endLine(false)
-	text = r.out.String()
+	text = string(r.out)
 	if len(text) <= max {
-		return text, false
+		return text, r.dropped
 	}
+	whole := text[len(text)-max-1] == '\n'
 	text = text[len(text)-max:]
-	if _, rest, ok := strings.Cut(text, "\n"); ok {
+	if _, rest, ok := strings.Cut(text, "\n"); ok && !whole && rest != "" {
 		return rest, true
 	}
 	for text != "" && !utf8.RuneStart(text[0]) {
@@ -39,11 +43,13 @@ func Plain(output []byte, max int) (text string, clipped bool) {
 	return text, true
 }
 
-// renderer writes finished lines to out.
+// renderer writes finished lines to out, of which it keeps the last max bytes at least.
 type renderer struct {
-	out    strings.Builder
-	line   []rune
-	column int
+	out     []byte
+	max     int
+	dropped bool // lines in front are gone from out
+	line    []rune
+	column  int
 }
 
 func (r *renderer) feed(p []byte) {
@@ -67,7 +73,7 @@ func (r *renderer) character(c rune) {
 	case c == '\b':
 		r.column = max(0, r.column-1)
 	case c == '\t':
-		r.column = min(columnsMax, (r.column/tabWidth+1)*tabWidth)
+		r.move((r.column/tabWidth + 1) * tabWidth)
 	case c >= 0x20 && (c < 0x7f || c > 0x9f):
 		r.put(c)
 	}
@@ -87,11 +93,20 @@ func (r *renderer) put(c rune) {
 // endLine writes the line out. A terminal's line feed alone leaves the column, but what programs write behind a
 // terminal that adds the carriage return is meant from the left.
 func (r *renderer) endLine(newline bool) {
-	r.out.WriteString(string(r.line))
+	r.out = append(r.out, string(r.line)...)
 	if newline {
-		r.out.WriteByte('\n')
+		r.out = append(r.out, '\n')
 	}
 	r.line, r.column = r.line[:0], 0
+	if tail := r.max + 1; len(r.out) > 2*tail { // one more, to see that max does not hold it all
+		n := copy(r.out, r.out[len(r.out)-tail:])
+		r.out, r.dropped = r.out[:n], true
+	}
+}
+
+// move takes the cursor to a column, if it can be there.
+func (r *renderer) move(column int) {
+	r.column = min(max(0, column), max(reachMax, len(r.line)), columnsMax)
 }
 
 // sequence reads what is behind ESC and returns what is behind the sequence. One that is cut off takes the rest.
@@ -138,11 +153,11 @@ func (r *renderer) control(final byte, parameters []byte) {
 	step := max(1, count)
 	switch final {
 	case 'C':
-		r.column = min(columnsMax, r.column+step)
+		r.move(r.column + step)
 	case 'D':
-		r.column = max(0, r.column-step)
+		r.move(r.column - step)
 	case 'G':
-		r.column = step - 1
+		r.move(step - 1)
 	case 'K':
 		r.erase(count, given)
 	}

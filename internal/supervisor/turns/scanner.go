@@ -10,6 +10,7 @@ package turns
 import (
 	"bytes"
 	"strconv"
+	"strings"
 )
 
 // markBytesMax bounds the text of a mark. Shells add parameters such as the command line; what is longer is
@@ -111,16 +112,26 @@ func (s *Scanner) leave() { s.in, s.text, s.long = ground, s.text[:0], false }
 // mark reads the OSC that just ended.
 func (s *Scanner) mark() (Mark, bool) {
 	text, ok := bytes.CutPrefix(s.text, []byte("133;"))
-	if !ok || s.long || len(text) == 0 || len(text) > 1 && text[1] != ';' {
+	if !ok || s.long {
 		return Mark{}, false
 	}
-	m := Mark{Kind: text[0], Start: s.start, End: s.position}
+	m, ok := Parse(string(text))
+	m.Start, m.End = s.start, s.position
+	return m, ok
+}
+
+// Parse reads what an OSC 133 says: a letter, and parameters behind a semicolon. The mark has no position.
+func Parse(text string) (Mark, bool) {
+	if text == "" || len(text) > 1 && text[1] != ';' {
+		return Mark{}, false
+	}
+	m := Mark{Kind: text[0]}
 	switch m.Kind {
 	case 'A', 'B', 'C':
 	case 'D':
 		if len(text) > 2 {
-			status, _, _ := bytes.Cut(text[2:], []byte(";"))
-			n, err := strconv.ParseUint(string(status), 10, 31)
+			status, _, _ := strings.Cut(text[2:], ";")
+			n, err := strconv.ParseUint(status, 10, 31)
 			m.Status, m.Known = int(n), err == nil
 		}
 	default:

@@ -89,11 +89,30 @@ func TestPlainKeepsTheEnd(t *testing.T) {
 	if got, clipped := Plain([]byte("first\nsecond\nthird\n"), 12); got != "third\n" || !clipped {
 		t.Errorf("%q, %v", got, clipped)
 	}
+	if got, clipped := Plain([]byte("first\nthird\n"), 6); got != "third\n" || !clipped {
+		t.Errorf("%q, %v", got, clipped)
+	}
+	if got, clipped := Plain([]byte("one long line\n"), 6); got != " line\n" || !clipped {
+		t.Errorf("a line that does not fit has an end: %q, %v", got, clipped)
+	}
 	if got, clipped := Plain([]byte("日本語"), 4); got != "語" || !clipped {
 		t.Errorf("%q, %v", got, clipped)
 	}
-	if got, _ := Plain([]byte("\x1b[99999999Cx\rab"), 1<<20); got != "ab" {
-		t.Errorf("%q: what lies behind the last column is dropped", got)
+}
+
+// A few bytes cannot become more blanks than a terminal has columns, and what is not kept is not held.
+func TestPlainIsBounded(t *testing.T) {
+	far := "\x1b[99999999Cx\n"
+	if got, clipped := Plain([]byte(far), 1<<20); len(got) != reachMax+len("x\n") || clipped {
+		t.Errorf("%d bytes, %v", len(got), clipped)
+	}
+	r := renderer{max: 3000}
+	r.feed([]byte(strings.Repeat(far, 1000)))
+	if len(r.out) > 3*r.max || !r.dropped {
+		t.Errorf("%d bytes are held", len(r.out))
+	}
+	if got, clipped := Plain([]byte(strings.Repeat("line\n", 1000)), 12); got != "line\nline\n" || !clipped {
+		t.Errorf("%q, %v", got, clipped)
 	}
 }
 

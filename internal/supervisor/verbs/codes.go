@@ -71,6 +71,7 @@ const (
 	CodeCheckpointSize   Code = "unsupported.checkpoint_size"
 
 	CodeUnsupported Code = "unsupported.verb"
+	CodeOldWorker   Code = "unsupported.worker"
 	CodeInternal    Code = "internal"
 )
 
@@ -123,7 +124,7 @@ var codes = slices.Concat(
 		{CodeCorrupt, "the checkpoint is damaged, or its generation is there twice", nil, false},
 		{CodeExpired, "the checkpoint has expired, or is from the future", nil, false},
 		{CodeNoDaemon, "no spawnd listens, it is on its way out, or it went away before it answered", nil, true},
-		{CodeBusy, "too many connections are at work", nil, true},
+		{CodeBusy, "too many connections, or requests of one pane, are at work", nil, true},
 		{CodeTimeout, "the answer did not come in time", nil, true},
 		{CodeEnded, "the pane's terminal has ended", nil, false},
 		{CodeFull, "there are as many of them as there may be", nil, false},
@@ -137,6 +138,7 @@ var codes = slices.Concat(
 		{CodeRecoveryIO, "the store is unsafe, or could not be read or written durably", nil, false},
 		{CodeCheckpointFormat, "the checkpoint is of a version that this spawnd does not know", nil, false},
 		{CodeCheckpointSize, "the checkpoint is larger than may be", nil, false},
+		{CodeOldWorker, "the terminal was started by an older spawn, which cannot do that", nil, false},
 		{CodeUnsupported, "this spawnd does not know the verb", nil, true},
 		{CodeInternal, "the request failed; the log of spawnd says why", nil, true},
 	},

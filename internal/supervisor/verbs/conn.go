@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/strictjson"
 )
 
@@ -75,7 +76,9 @@ func (c *conn) serveLine(line []byte) bool {
 		c.answer(0, nil, Errorf(CodeInvalidJSON, "a request is one line of JSON with id, verb and params"))
 		return false
 	}
+	failpoint.Pass(failpoint.CallRead)
 	result, err := c.run(r)
+	failpoint.Pass(failpoint.CallDone)
 	told := c.answer(r.ID, result, c.declared(r.Verb, err))
 	if c.after != nil {
 		c.after() // even if the peer has left: it was promised
@@ -93,7 +96,32 @@ func (c *conn) run(r request) (any, error) {
 	if err != nil {
 		return nil, Errorf(CodeToken, "the token is not one that this spawnd has issued")
 	}
-	return v.run(context.WithValue(c.s.ctx, callerKey{}, caller), &ask{c.s.o.Server, c, caller}, r.Params)
+	ctx, a := context.WithValue(c.s.ctx, callerKey{}, caller), &ask{c.s.o.Server, c, caller}
+	if !v.waits {
+		return v.run(ctx, a, r.Params)
+	}
+	return c.attended(ctx, func(ctx context.Context) (any, error) { return v.run(ctx, a, r.Params) })
+}
+
+// attended does what may take long for as long as the peer is there: one that has gone, or that will say
+// nothing more, waits for no answer. What it has sent already stays for the next request.
+func (c *conn) attended(ctx context.Context, do func(context.Context) (any, error)) (any, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := c.u.SetReadDeadline(time.Time{}); err != nil {
+		return nil, err
+	}
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		if _, err := c.r.Peek(1); err != nil {
+			cancel()
+		}
+	}()
+	result, err := do(ctx)
+	_ = c.u.SetReadDeadline(time.Now()) // the watch ends; the next request has a deadline of its own
+	<-watched
+	return result, err
 }
 
 // declared finds the caller's words for an error, and logs what is a mistake of ours: a code or data that
@@ -125,7 +153,9 @@ func (c *conn) answer(id int64, result any, err error) bool {
 	if err := c.u.SetWriteDeadline(time.Now().Add(answerTimeout)); err != nil {
 		return false
 	}
+	failpoint.Tear(failpoint.AnswerTorn, line, func(half []byte) { c.u.Write(half) })
 	_, err = c.u.Write(line)
+	failpoint.Pass(failpoint.CallAnswered)
 	return err == nil
 }
 

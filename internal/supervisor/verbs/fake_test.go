@@ -26,6 +26,7 @@ type noCheckpoints = Checkpoints
 type fakeServer struct {
 	noCheckpoints // nil: nobody asks
 	Settings      // nothing of them is asked for here
+	fakeTexts
 
 	mu      sync.Mutex
 	started []PaneNewParams
@@ -34,11 +35,16 @@ type fakeServer struct {
 	killed  bool
 	viewers chan *fakeViewer // attached, in order
 	end     func()           // what begins the end
+
+	Arrangement // nil, unless a test has one
+	Steering    // likewise
 }
 
-func newFakeServer() *fakeServer { return &fakeServer{viewers: make(chan *fakeViewer, 8)} }
+func newFakeServer() *fakeServer {
+	return &fakeServer{fakeTexts: newFakeTexts(), viewers: make(chan *fakeViewer, 8)}
+}
 
-var onePane = Pane{ID: "p1", SessionID: "6e1f8f0e-7b1c-4b5e-9d55-0d7d6c2a8f10", PID: 42, State: PaneRunning, Title: "vim", Cols: 80, Rows: 24, Viewers: 1}
+var onePane = Pane{ID: "p1", SessionID: "6e1f8f0e-7b1c-4b5e-9d55-0d7d6c2a8f10", PID: 42, State: PaneRunning, Title: "vim", Cols: 80, Rows: 24, Viewers: 1, Session: "s0", Window: "w0", Layer: "tile", Tags: []Tag{{"role", "agent"}}}
 
 func noPane(id string) error {
 	if id == "p1" || id == "p3" {
@@ -78,6 +84,30 @@ func (s *fakeServer) RenamePane(_ context.Context, id, name string) (Pane, error
 
 func (s *fakeServer) Viewers(_ context.Context, id string) (fanout.Stats, error) {
 	return fanout.Stats{Drops: 1, Viewers: []fanout.ViewerStats{{ID: 5, Name: "tty", Control: true, Bytes: 9, Bound: 7}}}, noPane(id)
+}
+
+func (s *fakeServer) Follow(context.Context, EventsSubscribeParams) (EventsSubscribeResult, func(context.Context) (Raw, error), error) {
+	return EventsSubscribeResult{}, nil, Errorf(CodeSubscription, "nothing happens here")
+}
+
+func (s *fakeServer) IssueGrant(context.Context, GrantIssueParams) (GrantIssueResult, error) {
+	return GrantIssueResult{}, Errorf(CodeFull, "no room")
+}
+
+func (s *fakeServer) Grants(context.Context, Empty) (GrantListResult, error) {
+	return GrantListResult{}, nil
+}
+
+func (s *fakeServer) RevokeGrant(context.Context, GrantRevokeParams) (Empty, error) {
+	return Empty{}, Errorf(CodeNoGrant, "there is no such grant")
+}
+
+func (s *fakeServer) Devices(context.Context, Empty) (DeviceListResult, error) {
+	return DeviceListResult{}, nil
+}
+
+func (s *fakeServer) RevokeDevice(context.Context, DeviceRevokeParams) (Empty, error) {
+	return Empty{}, Errorf(CodeNoDevice, "there is no such browser")
 }
 
 func (s *fakeServer) PairURL(context.Context) (string, error) {

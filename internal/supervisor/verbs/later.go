@@ -10,16 +10,26 @@ import (
 // later are rows whose servers are not joined yet. To serve one: let Server embed its interface, and move
 // its slice to table.
 //
-//	sessions, windows, places   Arrangement
-//	text                        Texts
-//	control                     Steering
-//	shares, grants, devices     Sharing
-//	events                      Happenings
-var later = slices.Concat(sessionVerbs, windowVerbs, placeVerbs, textVerbs, steerVerbs, shareVerbs, eventVerbs)
+//	links                       Sharing
+var later = slices.Concat(shareVerbs)
 
 // via does a verb by one method of what the server is.
 func via[S any, P params, R any](do func(S, context.Context, P) (R, error)) func(context.Context, *ask, P) (R, error) {
 	return func(ctx context.Context, a *ask, p P) (R, error) { return do(a.Server.(S), ctx, p) }
+}
+
+// onto is via for a verb that also changes another place: the target is nothing that the verb's own rights
+// say anything of, so the caller must have the right to write there too. "" is no other place.
+func onto[S any, P params, R any](target func(P) Resource, do func(S, context.Context, P) (R, error)) func(context.Context, *ask, P) (R, error) {
+	return func(ctx context.Context, a *ask, p P) (R, error) {
+		if on := target(p); on != "" {
+			if err := a.check(RightWrite, on); err != nil {
+				var none R
+				return none, err
+			}
+		}
+		return via(do)(ctx, a, p)
+	}
 }
 
 // seen leaves out what the caller may not read, as if it were not there.

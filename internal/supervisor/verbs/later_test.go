@@ -34,10 +34,10 @@ func (c crowd) Follow(_ context.Context, p EventsSubscribeParams) (EventsSubscri
 	return EventsSubscribeResult{"spawn/x"}, next, nil
 }
 
-// ofLater runs a row that is not served yet as a connection would.
+// ofLater runs a row, served or not, as a connection would.
 func ofLater(t *testing.T, c *conn, name, params string) (any, error) {
 	t.Helper()
-	for _, v := range later {
+	for _, v := range slices.Concat(table, later) {
 		if v.Name == name {
 			return v.run(t.Context(), &ask{c.s.o.Server, c, Owner{}}, Raw(params))
 		}
@@ -85,7 +85,7 @@ func TestHowLongAVerbMayRun(t *testing.T) {
 		`{"pane":"p0","text":"x","timeout_ms":600000}`: 10 * time.Minute,
 		`{"pane":"p0"}`:                                runTimeout,
 	} {
-		for _, v := range later {
+		for _, v := range allRows() {
 			if v.Name == PaneWait && v.Long(Raw(params)) != want {
 				t.Errorf("%s: %v, want %v", params, v.Long(Raw(params)), want)
 			}
@@ -96,7 +96,7 @@ func TestHowLongAVerbMayRun(t *testing.T) {
 // Parameters that exclude or need each other are told before anything is done.
 func TestLaterParametersLimitEachOther(t *testing.T) {
 	byName := map[string]Verb{}
-	for _, v := range slices.Concat(table, later) {
+	for _, v := range allRows() {
 		byName[v.Name] = v
 	}
 	for _, c := range []struct{ verb, params, param string }{

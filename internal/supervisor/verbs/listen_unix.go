@@ -13,6 +13,8 @@ import (
 	"os"
 	"sync"
 	"syscall"
+
+	"spawn/internal/sessiond/failpoint"
 )
 
 // Listener is a control socket that takes only its own name away when it is closed.
@@ -34,6 +36,7 @@ func Listen(path string) (*Listener, error) {
 	if err := removeStale(path); err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
+	failpoint.Pass(failpoint.StaleControl)
 	config := net.ListenConfig{Control: privateFromBirth}
 	ln, err := config.Listen(context.Background(), "unix", path)
 	if err != nil {

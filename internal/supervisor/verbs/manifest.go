@@ -34,8 +34,13 @@ type Server interface {
 	Pairing
 	Daemon
 	Checkpoints
+	Happenings
+	Granting
 	Settings
 	Ending
+	Texts
+	Arrangement
+	Steering
 }
 
 // Verb is one row of the table.
@@ -54,9 +59,11 @@ type Verb struct {
 	Own     bool         // the Authority decides by what is asked; Right is zero
 	Example any          // parameters as a reader may write them; On is what they name
 
+	waits bool // may take as long as its parameters say
 	long  func(params Raw) time.Duration
 	zero  func() any // a pointer to an empty result
 	check func(params Raw) error
+	allow func(by Authority, c Caller, params Raw) error
 	run   func(ctx context.Context, a *ask, params Raw) (any, error)
 }
 
@@ -103,7 +110,8 @@ func (v Verb) rights() []Right {
 	return all
 }
 
-var table = slices.Concat(paneVerbs, viewerVerbs, pairingVerbs, daemonVerbs, recoveryVerbs, endingVerbs, settingVerbs)
+var table = slices.Concat(paneVerbs, placeVerbs, textVerbs, windowVerbs, sessionVerbs, viewerVerbs, steerVerbs, eventVerbs, pairingVerbs, grantVerbs, settingVerbs,
+	daemonVerbs, recoveryVerbs, endingVerbs)
 
 // params is what every type of parameters says of itself.
 type params interface {
@@ -149,10 +157,16 @@ func (a *ask) may(right Right, on Resource) bool { return a.check(right, on) == 
 // check refuses who has no such right. It is asked before anything is looked up, so the answer is the
 // same whether the resource exists or not.
 func (a *ask) check(right Right, on Resource) error {
-	if err := a.conn.s.o.Authority.Check(a.caller, right, on); err != nil {
-		return refuse(err, right, on, a.caller)
+	return checked(a.conn.s.o.Authority, a.caller)(right, on)
+}
+
+func checked(by Authority, c Caller) func(Right, Resource) error {
+	return func(right Right, on Resource) error {
+		if err := by.Check(c, right, on); err != nil {
+			return refuse(err, right, on, c)
+		}
+		return nil
 	}
-	return nil
 }
 
 func (r row[P, R]) verb() Verb {
@@ -161,11 +175,18 @@ func (r row[P, R]) verb() Verb {
 	v := Verb{
 		Name: r.Name, Summary: r.Summary, Right: r.Right, On: r.Example.on(), Each: r.Each, Params: shape.Of(p), Result: shape.Of(result),
 		Errors: r.Errors, Stream: r.Stream, Lines: r.Lines, Own: r.Own, Example: r.Example,
-		zero: func() any { return new(R) },
+		zero: func() any { return new(R) }, waits: r.Within != nil,
 	}
 	v.check = func(src Raw) error {
 		_, err := decode[P](v.Params, src)
 		return err
+	}
+	v.allow = func(by Authority, c Caller, src Raw) error {
+		p, err := decode[P](v.Params, src)
+		if err != nil {
+			return err
+		}
+		return r.authorize(checked(by, c), p)
 	}
 	for _, a := range r.Also {
 		v.Also = append(v.Also, Also{a.Right, a.When})
@@ -181,7 +202,7 @@ func (r row[P, R]) verb() Verb {
 		if err != nil {
 			return nil, err
 		}
-		if err := r.authorize(a, p); err != nil {
+		if err := r.authorize(a.check, p); err != nil {
 			return nil, err
 		}
 		ctx, cancel := context.WithTimeout(ctx, r.within(p))
@@ -198,9 +219,10 @@ func (r row[P, R]) within(p P) time.Duration {
 	return r.Within(p)
 }
 
-func (r row[P, R]) authorize(a *ask, p P) error {
+// authorize is station 4.
+func (r row[P, R]) authorize(check func(Right, Resource) error, p P) error {
 	if !r.Each && !r.Own {
-		if err := a.check(r.Right, p.on()); err != nil {
+		if err := check(r.Right, p.on()); err != nil {
 			return err
 		}
 	}
@@ -208,12 +230,16 @@ func (r row[P, R]) authorize(a *ask, p P) error {
 		if also.holds != nil && !also.holds(p) {
 			continue
 		}
-		if err := a.check(also.Right, p.on()); err != nil {
+		if err := check(also.Right, p.on()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// Allow returns what a caller with these parameters is refused for want of a right, and nothing else that may
+// be wrong. A verb that leaves out what is not seen, or whose Authority decides by itself, refuses nobody here.
+func (v Verb) Allow(by Authority, c Caller, params Raw) error { return v.allow(by, c, params) }
 
 // decode reads parameters, which may be left out as a whole when none is needed.
 func decode[P params](s shape.Struct, src Raw) (P, error) {

@@ -56,7 +56,12 @@ type (
 		Signal     string    `json:"signal" help:"the signal that ended the shell; empty when none did"`
 		Foreground string    `json:"foreground" help:"name of the command in the foreground"`
 		Viewers    int       `json:"viewers" help:"how many are attached"`
-		Recovered  Archived  `json:"recovery,omitzero" help:"of an archive: where it comes from"`
+		Session    string    `json:"session" like:"session" help:"id of the session that it is in"`
+		Window     string    `json:"window" like:"window" help:"id of the window that it is in"`
+		Layer      string    `json:"layer" enum:"tile,float" help:"whether it is in the window's tree, or above it"`
+		Tags       []Tag     `json:"tags" help:"its labels, by growing key"`
+		UsedAt     int64     `json:"used_at" help:"when somebody last attached or typed, in Unix milliseconds; 0 when nobody has since this spawnd started"`
+		Recovery   Archived  `json:"recovery,omitzero" help:"of an archive: where it comes from"`
 	}
 
 	PaneListResult struct {

@@ -38,7 +38,7 @@ type (
 	// PanePlaceParams put a pane into the other layer: with beside into the tree, without above it.
 	PanePlaceParams struct {
 		Pane   string `json:"pane" like:"pane" help:"id of the pane"`
-		Beside string `json:"beside,omitzero" like:"pane" help:"id of the pane beside which it becomes a tile; left out: it becomes a float"`
+		Beside string `json:"beside,omitzero" like:"pane" help:"id of the pane beside which it becomes a tile, which the caller may write to as well; left out: it becomes a float"`
 		Axis   string `json:"axis,omitzero" enum:"cols,rows" help:"how the tile's place is divided; comes with beside"`
 		Before bool   `json:"before,omitzero" help:"it comes first: on the left, or above"`
 		Ratio  uint16 `json:"ratio,omitzero" min:"1" max:"9999" help:"share of the first in 1/10000; left out: equal ones"`
@@ -104,6 +104,23 @@ func (p PaneSwapParams) on() Resource   { return onPane(p.Pane) }
 func (p PaneZoomParams) on() Resource   { return onPane(p.Pane) }
 func (p PaneTagParams) on() Resource    { return onPane(p.Pane) }
 
+func (p PanePlaceParams) target() Resource { return onPaneIf(p.Beside) }
+func (p PaneSwapParams) target() Resource  { return onPane(p.With) }
+
+func (p PaneMoveParams) target() Resource {
+	if p.Window != "" {
+		return onWindow(p.Window)
+	}
+	return onPaneIf(p.Beside)
+}
+
+func onPaneIf(id string) Resource {
+	if id == "" {
+		return ""
+	}
+	return onPane(id)
+}
+
 func (p PaneSplitParams) check() *Error { return PaneNewParams{Argv: p.Argv}.check() }
 
 func (p PaneResizeParams) check() *Error {
@@ -159,17 +176,17 @@ var placeVerbs = []Verb{
 	row[PanePlaceParams, WindowResult]{
 		Name: PanePlace, Summary: "make a tile a float, or a float a tile", Right: RightWrite,
 		Errors: []Code{CodeNoPane, CodeLayer}, Example: PanePlaceParams{Pane: "p1", Float: Float{Width: "60%", Height: "12", Anchor: "center"}},
-		Do: via(Arrangement.PlacePane),
+		Do: onto(PanePlaceParams.target, Arrangement.PlacePane),
 	}.verb(),
 	row[PaneMoveParams, WindowResult]{
 		Name: PaneMove, Summary: "move a pane beside another one, or to another window, that the caller may write to", Right: RightWrite,
 		Errors: []Code{CodeNoPane, CodeNoWindow, CodeLayer, CodeFull}, Example: PaneMoveParams{Pane: "p1", Beside: "p0", Axis: "rows"},
-		Do: via(Arrangement.MovePane),
+		Do: onto(PaneMoveParams.target, Arrangement.MovePane),
 	}.verb(),
 	row[PaneSwapParams, Empty]{
 		Name: PaneSwap, Summary: "let two panes change places", Right: RightWrite,
 		Errors: []Code{CodeNoPane, CodeLayer}, Example: PaneSwapParams{"p0", "p1"},
-		Do: via(Arrangement.SwapPanes),
+		Do: onto(PaneSwapParams.target, Arrangement.SwapPanes),
 	}.verb(),
 	row[PaneZoomParams, WindowResult]{
 		Name: PaneZoom, Summary: "let a pane fill its window, or show the others again", Right: RightWrite,

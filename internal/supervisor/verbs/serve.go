@@ -10,6 +10,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"spawn/internal/sessiond/failpoint"
 )
 
 // Options are what Serve needs.
@@ -102,6 +104,7 @@ func (s *server) pause() {
 
 // welcome starts the connection, unless its peer is somebody else or there is no room.
 func (s *server) welcome(u *net.UnixConn) {
+	failpoint.Pass(failpoint.CallAccepted)
 	if err := s.o.CheckPeer(u); err != nil {
 		s.o.Log.Warn("a connection to the control socket was refused", "error", err)
 		_ = u.Close()

@@ -4,13 +4,16 @@ package verbs
 
 import "context"
 
-// Sharing is what the verbs that let others in act on. Who asks is CallerOf the context.
+// Sharing is what the verbs of links act on. Who asks is CallerOf the context.
 type Sharing interface {
 	CreateShare(ctx context.Context, p ShareCreateParams) (ShareCreateResult, error)
 	// Shares lists what the caller may know of.
 	Shares(ctx context.Context, p Empty) (ShareListResult, error)
 	RevokeShare(ctx context.Context, p ShareRevokeParams) (Empty, error)
+}
 
+// Granting is what the verbs of grants and devices act on. Who asks is CallerOf the context.
+type Granting interface {
 	IssueGrant(ctx context.Context, p GrantIssueParams) (GrantIssueResult, error)
 	// Grants lists what the caller may know of.
 	Grants(ctx context.Context, p Empty) (GrantListResult, error)
@@ -68,7 +71,7 @@ type (
 	// GrantIssueParams say who is given what. Nobody can give more than they have.
 	GrantIssueParams struct {
 		Principal string  `json:"principal,omitzero" max:"64" help:"who is given it; left out: a new agent, whose token is the result"`
-		Scopes    []Scope `json:"scopes" min:"1" max:"64" help:"what is given"`
+		Scopes    []Scope `json:"scopes" min:"1" max:"16" help:"what is given"`
 		Label     string  `json:"label,omitzero" max:"128" help:"what it is for"`
 		Seconds   uint32  `json:"seconds,omitzero" min:"1" help:"how long it is good; left out: until it is revoked"`
 	}
@@ -159,28 +162,31 @@ var shareVerbs = []Verb{
 		Errors: delegated(CodeNoGrant), Example: ShareRevokeParams{"l_0123456789abcdef"},
 		Do: via(Sharing.RevokeShare),
 	}.verb(),
+}
+
+var grantVerbs = []Verb{
 	row[GrantIssueParams, GrantIssueResult]{
 		Name: GrantIssue, Summary: "give a program an identity, or rights to one, of what the caller has", Own: true,
-		Errors:  delegated(CodeFull),
+		Errors:  delegated(CodeNoPane, CodeNoWindow, CodeNoSession, CodeNoGrant, CodeFull),
 		Example: GrantIssueParams{Scopes: []Scope{{"pane:p0", []string{"read", "write"}}}, Label: "builder", Seconds: 3600},
-		Do:      via(Sharing.IssueGrant),
+		Do:      via(Granting.IssueGrant),
 	}.verb(),
 	row[Empty, GrantListResult]{
 		Name: GrantList, Summary: "list the grants that the caller may know of", Right: RightRead, Each: true,
-		Do: via(Sharing.Grants),
+		Do: via(Granting.Grants),
 	}.verb(),
 	row[GrantRevokeParams, Empty]{
 		Name: GrantRevoke, Summary: "end a grant, and what was issued by it", Own: true,
 		Errors: delegated(CodeNoGrant), Example: GrantRevokeParams{"g_0123456789abcdef"},
-		Do: via(Sharing.RevokeGrant),
+		Do: via(Granting.RevokeGrant),
 	}.verb(),
 	row[Empty, DeviceListResult]{
 		Name: DeviceList, Summary: "list the paired browsers", Right: RightAdmin,
-		Do: via(Sharing.Devices),
+		Do: via(Granting.Devices),
 	}.verb(),
 	row[DeviceRevokeParams, Empty]{
 		Name: DeviceRevoke, Summary: "forget a paired browser, and end what it has open", Right: RightAdmin,
 		Errors: []Code{CodeNoDevice}, Example: DeviceRevokeParams{"d_0123456789abcdef"},
-		Do: via(Sharing.RevokeDevice),
+		Do: via(Granting.RevokeDevice),
 	}.verb(),
 }

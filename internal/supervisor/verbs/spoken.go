@@ -32,6 +32,14 @@ func (v Verb) ExampleLine() string {
 			rest = words(src)
 		case m.Kind == shape.Flag:
 			line += " --" + FlagName(m)
+		case m.Kind == shape.List && m.Elem == shape.Text:
+			var each []string
+			if strictjson.Unmarshal(src, &each) != nil {
+				panic("verbs: internal error: an example's list is none")
+			}
+			for _, one := range each {
+				line += " --" + FlagName(m) + " " + quoted(one)
+			}
 		default:
 			line += " --" + FlagName(m) + " " + quoted(plain(src))
 		}

@@ -34,6 +34,7 @@ type stream struct {
 	deaf    bool      // the peer takes nothing any more; likewise
 	header  [32]byte  // scratch of the sink's goroutine
 	parts   [2][]byte // likewise
+	short   []byte    // of Prompt; wiped after each
 }
 
 // attach makes the connection a viewer. Nothing is sent before the answer.
@@ -112,6 +113,27 @@ func (s *stream) apply(kind wire.Kind, payload []byte) error {
 // Output is part of fanout.Sink.
 func (s *stream) Output(p []byte) error {
 	return s.send(wire.KindOutput, nil, p)
+}
+
+// Prompt is part of fanout.PromptSink. A frame goes whole or not at all: where the peer has read all that came
+// before, there is room for it. Should the kernel ever take half, nothing could follow, and the stream ends.
+func (s *stream) Prompt(p []byte) bool {
+	select {
+	case <-s.ready:
+	default:
+		return false
+	}
+	frame, err := wire.AppendOutput(s.short[:0], p)
+	if err != nil || s.deaf {
+		return false
+	}
+	s.short = frame
+	defer clear(s.short)
+	n := writeIfDrained(s.c.u, frame)
+	if s.deaf = n > 0 && n < len(frame); s.deaf {
+		_ = s.c.u.Close()
+	}
+	return n > 0
 }
 
 // Snapshot is part of fanout.Sink.

@@ -3,8 +3,10 @@
 package verbs
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -243,6 +245,36 @@ func TestUnavailableHistoryIsSaid(t *testing.T) {
 	kinds, payloads := p.frames(2)
 	if kinds[0] != wire.KindNotice || payloads[0] != `{"kind":"history_lost"}` || kinds[1] != wire.KindReplay {
 		t.Errorf("%v %q", kinds, payloads)
+	}
+}
+
+// What is given promptly goes whole, and only to a peer that has read all before it.
+func TestPromptOutputNeverWaits(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells what a peer has not read")
+	}
+	p, v := run(t, nil).stream(askStream)
+	prompt := v.sink.(fanout.PromptSink)
+	if err := v.sink.Output([]byte("one")); err != nil {
+		t.Fatal(err)
+	}
+	if prompt.Prompt([]byte("early")) {
+		t.Fatal("taken although the peer has not read")
+	}
+	if _, payloads := p.frames(1); payloads[0] != "one" {
+		t.Fatalf("%q", payloads)
+	}
+	if !prompt.Prompt([]byte("two")) {
+		t.Fatal("refused although the peer has read all")
+	}
+	if err := v.sink.Output([]byte("three")); err != nil {
+		t.Fatal(err)
+	}
+	if _, payloads := p.frames(2); payloads[0] != "two" || payloads[1] != "three" {
+		t.Errorf("%q", payloads)
+	}
+	if kept := v.sink.(*stream).short; bytes.Contains(kept[:cap(kept)], []byte("two")) {
+		t.Error("the text lingers")
 	}
 }
 

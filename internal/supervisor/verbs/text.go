@@ -46,7 +46,7 @@ type (
 		Pane   string `json:"pane" like:"pane" help:"id of the pane"`
 		Part   string `json:"part,omitzero" enum:"screen,history,all" help:"what to show; left out: the screen"`
 		Format string `json:"format,omitzero" enum:"plain,styled" help:"plain text, or with the escape sequences of its styles; left out: plain"`
-		First  int    `json:"first,omitzero" min:"-1000000" max:"1000000" help:"first row: 0 is the first of the screen, the rows before it are the history"`
+		First  int    `json:"first,omitzero" min:"-1000000" max:"1000000" help:"first row, where 0 is the first of the screen and the rows before it are the history; left out: the first there is"`
 		Last   int    `json:"last,omitzero" min:"-1000000" max:"1000000" help:"last row; left out: the last there is"`
 		Max    uint32 `json:"max,omitzero" min:"1" max:"100000" help:"most rows, the last ones; left out: 10000"`
 	}
@@ -168,7 +168,7 @@ func (p PaneSendParams) check() *Error {
 }
 
 func (p PaneCaptureParams) check() *Error {
-	if p.Last != 0 && p.Last < p.First {
+	if p.First != 0 && p.Last != 0 && p.Last < p.First {
 		return Errorf(CodeInvalidParams, "last is not before first").With("param", "last")
 	}
 	return nil
@@ -194,35 +194,35 @@ func within(ms uint32) time.Duration {
 var textVerbs = []Verb{
 	row[PaneSendParams, PaneSendResult]{
 		Name: PaneSend, Summary: "type into a pane: text, keys by name, or a paste", Right: RightWrite,
-		Errors: []Code{CodeNoPane, CodeEnded, CodeKey}, Example: PaneSendParams{Pane: "p0", Keys: []string{"C-c", "Enter"}},
+		Errors: []Code{CodeNoPane, CodeEnded, CodeKey, CodeOldWorker}, Example: PaneSendParams{Pane: "p0", Keys: []string{"C-c", "Enter"}},
 		Do: via(Texts.SendPane),
 	}.verb(),
 	row[PaneCaptureParams, PaneCaptureResult]{
 		Name: PaneCapture, Summary: "show what a pane shows", Right: RightRead,
-		Errors: []Code{CodeNoPane, CodeNoHistory}, Example: PaneCaptureParams{Pane: "p0", Part: "all", Max: 500},
+		Errors: []Code{CodeNoPane, CodeEnded, CodeNoHistory, CodeOldWorker}, Example: PaneCaptureParams{Pane: "p0", Part: "all", Max: 500},
 		Do: via(Texts.CapturePane),
 	}.verb(),
 	row[PaneWaitParams, PaneWaitResult]{
 		Name: PaneWait, Summary: "wait until a pane shows a text, is idle, or has ended", Right: RightRead,
-		Errors: []Code{CodeNoPane, CodeEnded, CodeRegex, CodeNoMarks}, Example: PaneWaitParams{Pane: "p0", Text: "listening on", TimeoutMS: 10000},
+		Errors: []Code{CodeNoPane, CodeEnded, CodeRegex, CodeNoMarks, CodeOldWorker}, Example: PaneWaitParams{Pane: "p0", Text: "listening on", TimeoutMS: 10000},
 		Within: func(p PaneWaitParams) time.Duration { return within(p.TimeoutMS) },
 		Do:     via(Texts.WaitPane),
 	}.verb(),
 	row[PaneRunParams, PaneRunResult]{
 		Name: PaneRun, Summary: "run a command in a pane's shell and return what it showed and how it ended", Right: RightWrite,
 		Also:   []also[PaneRunParams]{{Right: RightRead}},
-		Errors: []Code{CodeNoPane, CodeEnded, CodeNoMarks, CodeNotAtPrompt}, Example: PaneRunParams{Pane: "p0", Command: "make test", TimeoutMS: 600000},
+		Errors: []Code{CodeNoPane, CodeEnded, CodeNoMarks, CodeNotAtPrompt, CodeOldWorker}, Example: PaneRunParams{Pane: "p0", Command: "make test", TimeoutMS: 600000},
 		Within: func(p PaneRunParams) time.Duration { return within(p.TimeoutMS) },
 		Do:     via(Texts.RunInPane),
 	}.verb(),
 	row[PaneSearchParams, PaneSearchResult]{
 		Name: PaneSearch, Summary: "search a pane's screen and history", Right: RightRead,
-		Errors: []Code{CodeNoPane, CodeRegex, CodeNoHistory}, Example: PaneSearchParams{Pane: "p0", Text: "error", IgnoreCase: true},
+		Errors: []Code{CodeNoPane, CodeEnded, CodeRegex, CodeNoHistory, CodeOldWorker}, Example: PaneSearchParams{Pane: "p0", Text: "error", IgnoreCase: true},
 		Do: via(Texts.SearchPane),
 	}.verb(),
 	row[PaneExportParams, PaneExportResult]{
 		Name: PaneExport, Summary: "write a pane's screen and history as a document", Right: RightRead,
-		Errors: []Code{CodeNoPane, CodeNoHistory}, Example: PaneExportParams{Pane: "p0", Format: "html"},
+		Errors: []Code{CodeNoPane, CodeEnded, CodeNoHistory, CodeOldWorker}, Example: PaneExportParams{Pane: "p0", Format: "html"},
 		Do: via(Texts.ExportPane),
 	}.verb(),
 }

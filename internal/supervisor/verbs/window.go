@@ -80,6 +80,13 @@ func (p WindowParams) on() Resource       { return onWindow(p.Window) }
 func (p WindowRenameParams) on() Resource { return onWindow(p.Window) }
 func (p WindowMoveParams) on() Resource   { return onWindow(p.Window) }
 
+func (p WindowMoveParams) target() Resource {
+	if p.Session == "" {
+		return ""
+	}
+	return onSession(p.Session)
+}
+
 func (p WindowNewParams) check() *Error {
 	return PaneNewParams{Argv: p.Argv, Cols: p.Cols, Rows: p.Rows}.check()
 }
@@ -96,6 +103,9 @@ var windowVerbs = []Verb{
 		Errors: []Code{CodeNoSession}, Example: WindowListParams{"s0"},
 		Do: func(ctx context.Context, a *ask, p WindowListParams) (WindowListResult, error) {
 			all, err := a.Server.(Arrangement).Windows(ctx, p)
+			if err != nil && !a.may(RightRead, p.on()) {
+				err = nil // who may not read the session is not told whether it is there
+			}
 			return WindowListResult{seen(a, all, func(w Window) Resource { return onWindow(w.Window) })}, err
 		},
 	}.verb(),
@@ -112,6 +122,6 @@ var windowVerbs = []Verb{
 	row[WindowMoveParams, WindowResult]{
 		Name: WindowMove, Summary: "give a window another place, in its session or in another one that the caller may write to", Right: RightWrite,
 		Errors: []Code{CodeNoWindow, CodeNoSession}, Example: WindowMoveParams{"w2", "s0", 0},
-		Do: via(Arrangement.MoveWindow),
+		Do: onto(WindowMoveParams.target, Arrangement.MoveWindow),
 	}.verb(),
 }

@@ -226,13 +226,10 @@ export class Desk {
   }
 
   #sort(): void {
-    const order = (pane: Pane) =>
-      [windowNumber(pane.info.value.window), pane.info.value.index] as const;
-    this.panes.value = [...this.panes.value].sort((a, b) => {
-      const [windowA, indexA] = order(a);
-      const [windowB, indexB] = order(b);
-      return windowA - windowB || indexA - indexB;
-    });
+    this.panes.value = [...this.panes.value].sort(
+      ({ info: { value: a } }, { info: { value: b } }) =>
+        a.session_index - b.session_index || a.index - b.index || a.place - b.place,
+    );
   }
 
   #remove(id: string): void {
@@ -291,10 +288,6 @@ export function paneLabel(info: PaneInfo): string {
   return (
     safeTitle(info.name) || safeTitle(info.title) || safeTitle(info.foreground ?? '') || info.id
   );
-}
-
-function windowNumber(id: string): number {
-  return Number(/\d+/.exec(id)?.[0] ?? 0);
 }
 
 function remember(id: string): void {

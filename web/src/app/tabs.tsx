@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { Fragment } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { type Desk, paneLabel } from './desk';
 import { Icon } from './icons';
@@ -11,9 +12,22 @@ export function TabBar({ desk }: { desk: Desk }) {
   return (
     <header class="bar">
       <div class="tabs" role="tablist" aria-label="Terminals">
-        {desk.panes.value.map((pane) => (
-          <Tab key={pane.id} pane={pane} desk={desk} />
-        ))}
+        {desk.panes.value.map((pane, i, all) => {
+          const { session, session_name } = pane.info.value;
+          const first = session !== all[i - 1]?.info.value.session;
+          const alone = all[0]?.info.value.session === all.at(-1)?.info.value.session;
+          return (
+            <Fragment key={pane.id}>
+              {/* For the eye only: a list of tabs may hold nothing but tabs. Their titles say it too. */}
+              {first && !alone && (
+                <span class="session" aria-hidden="true">
+                  {session_name}
+                </span>
+              )}
+              <Tab pane={pane} desk={desk} session={alone ? null : session_name} />
+            </Fragment>
+          );
+        })}
       </div>
       <button
         type="button"
@@ -31,7 +45,7 @@ export function TabBar({ desk }: { desk: Desk }) {
   );
 }
 
-function Tab({ pane, desk }: { pane: Pane; desk: Desk }) {
+function Tab({ pane, desk, session }: { pane: Pane; desk: Desk; session: string | null }) {
   const info = pane.info.value;
   const selected = desk.active.value === pane;
   const label = paneLabel(info);
@@ -59,7 +73,7 @@ function Tab({ pane, desk }: { pane: Pane; desk: Desk }) {
         aria-controls="stage"
         aria-keyshortcuts="Delete F2"
         tabIndex={selected ? 0 : -1}
-        title={label}
+        title={session === null ? label : `${label} · ${session}`}
         onClick={() => void desk.show(pane)}
         onDblClick={rename}
         onKeyDown={onKeyDown}

@@ -113,6 +113,10 @@ export interface PaneInfo {
   foreground: string;
   window: string;
   index: number;
+  place: number;
+  session: string;
+  session_name: string;
+  session_index: number;
 }
 
 export interface PaneNewParams {

@@ -39,6 +39,10 @@ const pane: Check = shaped({
   foreground: optional(text),
   window: optional(text),
   index: optional(count),
+  place: optional(count),
+  session: optional(text),
+  session_name: optional(text),
+  session_index: optional(count),
 });
 
 const events: Record<CtlEvent['event'], Check> = {

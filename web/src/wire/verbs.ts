@@ -92,6 +92,45 @@ export interface ConfigSetResult {
   live: boolean;
 }
 
+export interface ControlParams {
+  /** id of the pane */
+  pane: string;
+  /** id of the viewer that asks, is given control, gives it up, or takes it */
+  viewer: string;
+}
+
+export interface Cursor {
+  /** column; the first is 0 */
+  col: number;
+  /** row; the first of the screen is 0 */
+  row: number;
+  /** it is shown */
+  visible: boolean;
+}
+
+export interface Device {
+  /** id of the browser */
+  device: string;
+  /** name that it gave itself: escape it where you show it */
+  name: string;
+  /** when it was paired, in Unix milliseconds */
+  paired_at: number;
+  /** when it was here last, in Unix milliseconds */
+  last_seen: number;
+  /** it is connected */
+  online: boolean;
+}
+
+export interface DeviceListResult {
+  /** paired browsers, in the order of their pairing */
+  devices: Device[];
+}
+
+export interface DeviceRevokeParams {
+  /** id of the browser */
+  device: string;
+}
+
 export interface DoctorParams {
   /** names of checks; left out: all */
   checks?: string[];
@@ -104,6 +143,22 @@ export interface DoctorResult {
   status: 'ok' | 'info' | 'warn' | 'error';
   /** what each check saw */
   results: Finding[];
+}
+
+export interface EventsSubscribeParams {
+  /** source as an earlier batch named it; comes with cursor */
+  source?: string;
+  /** place behind the last batch that the reader has */
+  cursor?: string;
+  /** events of these types alone, such as pane.exited or pane.* */
+  types?: string[];
+  /** events of these resources and of what is below them alone, such as session:s0 */
+  resources?: string[];
+}
+
+export interface EventsSubscribeResult {
+  /** what cursors are good for; new with each start of spawnd */
+  source: string;
 }
 
 export interface Finding {
@@ -119,6 +174,122 @@ export interface Finding {
   remedy: string;
   /** how long the check took */
   took_ms: number;
+}
+
+export interface Float {
+  /** preset that has the rest; left out: floats.default */
+  preset?: string;
+  /** columns of the terminal */
+  width?: string;
+  /** rows of the terminal */
+  height?: string;
+  /** where in the window, by the same point of the float */
+  anchor?:
+    | 'top_left'
+    | 'top'
+    | 'top_right'
+    | 'left'
+    | 'center'
+    | 'right'
+    | 'bottom_left'
+    | 'bottom'
+    | 'bottom_right';
+  /** cells to the right of its anchor */
+  x?: number;
+  /** cells below its anchor */
+  y?: number;
+  /** fewest columns */
+  min_cols?: number;
+  /** fewest rows */
+  min_rows?: number;
+  /** line around it */
+  border?: 'none' | 'single' | 'double' | 'rounded' | 'heavy';
+  /** title in its border */
+  title?: string;
+}
+
+export interface Grant {
+  /** id of the grant */
+  grant: string;
+  /** who was given it */
+  principal: string;
+  /** what was given */
+  scopes: Scope[];
+  /** what it is for: escape it where you show it */
+  label: string;
+  /** principal that issued it */
+  by: string;
+  /** when it was issued, in Unix milliseconds */
+  issued_at: number;
+  /** until when it is good, in Unix milliseconds; 0 for until it is revoked */
+  expires_at: number;
+}
+
+export interface GrantIssueParams {
+  /** who is given it; left out: a new agent, whose token is the result */
+  principal?: string;
+  /** what is given */
+  scopes: Scope[];
+  /** what it is for */
+  label?: string;
+  /** how long it is good; left out: until it is revoked */
+  seconds?: number;
+}
+
+export interface GrantIssueResult {
+  /** id of the grant */
+  grant: string;
+  /** who was given it */
+  principal: string;
+  /** of a new agent, for SPAWN_TOKEN; it is shown this once */
+  token?: string;
+}
+
+export interface GrantListResult {
+  /** grants that are good, the oldest first */
+  grants: Grant[];
+}
+
+export interface GrantRevokeParams {
+  /** id of the grant */
+  grant: string;
+}
+
+export interface Match {
+  /** row: 0 is the first of the screen, the rows before it are the history */
+  row: number;
+  /** column; the first is 0 */
+  col: number;
+  /** columns of the match in that row */
+  length: number;
+  /** the whole row */
+  line: string;
+}
+
+export interface Modes {
+  /** the alternate screen is shown */
+  alternate: boolean;
+  /** pastes are bracketed */
+  bracketed_paste: boolean;
+  /** arrow keys send application sequences */
+  application_keys: boolean;
+  /** the program wants the mouse */
+  mouse: boolean;
+}
+
+export interface Node {
+  /** what the node is */
+  kind: 'split' | 'pane';
+  /** of a split: cols has its children side by side, rows one above the other */
+  axis?: 'cols' | 'rows';
+  /** of a split: place of its first child */
+  first?: number;
+  /** of a split: place of its second child */
+  second?: number;
+  /** of a split: share of the first child in 1/10000; left out for equal ones */
+  ratio?: number;
+  /** of a leaf: id of its pane */
+  pane?: string;
 }
 
 export interface PairNewResult {
@@ -151,6 +322,54 @@ export interface Pane {
   foreground: string;
   /** how many are attached */
   viewers: number;
+  /** id of the session that it is in */
+  session: string;
+  /** id of the window that it is in */
+  window: string;
+  /** whether it is in the window's tree, or above it */
+  layer: 'tile' | 'float';
+  /** its labels, by growing key */
+  tags: Tag[];
+  /** when somebody last attached or typed, in Unix milliseconds; 0 when nobody has since this spawnd started */
+  used_at: number;
+  /** of an archive: where it comes from */
+  recovery?: Archived;
+}
+
+export interface PaneCaptureParams {
+  /** id of the pane */
+  pane: string;
+  /** what to show; left out: the screen */
+  part?: 'screen' | 'history' | 'all';
+  /** plain text, or with the escape sequences of its styles; left out: plain */
+  format?: 'plain' | 'styled';
+  /** first row, where 0 is the first of the screen and the rows before it are the history; left out: the first there is */
+  first?: number;
+  /** last row; left out: the last there is */
+  last?: number;
+  /** most rows, the last ones; left out: 10000 */
+  max?: number;
+}
+
+export interface PaneCaptureResult {
+  /** id of the pane */
+  pane: string;
+  /** columns */
+  cols: number;
+  /** rows of the screen */
+  rows: number;
+  /** row that the first line is */
+  first: number;
+  /** the rows, without the blanks at their ends */
+  lines: string[];
+  /** rows in front were left out for max */
+  more: boolean;
+  /** where the cursor is */
+  cursor: Cursor;
+  /** what the program has switched on */
+  modes: Modes;
+  /** no program runs any more */
+  exited: boolean;
   /** of an archive: where it comes from */
   recovery?: Archived;
 }
@@ -160,9 +379,40 @@ export interface PaneCloseParams {
   pane: string;
 }
 
+export interface PaneExportParams {
+  /** id of the pane */
+  pane: string;
+  /** plain text, text with escape sequences, a page, or asciicast v3 */
+  format: 'plain' | 'ansi' | 'html' | 'asciicast';
+  /** most bytes, the last rows; left out: 4194304 */
+  max?: number;
+}
+
+export interface PaneExportResult {
+  /** the whole document */
+  data: string;
+  /** rows in front were left out for max */
+  cut: boolean;
+}
+
 export interface PaneListResult {
   /** every pane that the caller may read */
   panes: Pane[];
+}
+
+export interface PaneMoveParams {
+  /** id of the pane */
+  pane: string;
+  /** id of the tile to move next to; left out: window is there */
+  beside?: string;
+  /** id of the window whose whole tree is divided */
+  window?: string;
+  /** how the place is divided */
+  axis: 'cols' | 'rows';
+  /** it comes first: on the left, or above */
+  before?: boolean;
+  /** share of the first in 1/10000; left out: equal ones */
+  ratio?: number;
 }
 
 export interface PaneNewParams {
@@ -176,6 +426,21 @@ export interface PaneNewParams {
   rows?: number;
   /** name of the pane */
   name?: string;
+}
+
+export interface PanePlaceParams {
+  /** id of the pane */
+  pane: string;
+  /** id of the pane beside which it becomes a tile, which the caller may write to as well; left out: it becomes a float */
+  beside?: string;
+  /** how the tile's place is divided; comes with beside */
+  axis?: 'cols' | 'rows';
+  /** it comes first: on the left, or above */
+  before?: boolean;
+  /** share of the first in 1/10000; left out: equal ones */
+  ratio?: number;
+  /** how the float looks; comes without beside */
+  float?: Float;
 }
 
 export interface PaneRelaunchParams {
@@ -209,9 +474,99 @@ export interface PaneRenameParams {
   name: string;
 }
 
+export interface PaneResizeParams {
+  /** id of the pane */
+  pane: string;
+  /** which of its splits: the nearest that divides columns, or rows */
+  axis: 'cols' | 'rows';
+  /** share of the split's first child in 1/10000; without it, cells, cols and rows are there */
+  ratio?: number;
+  /** by how many cells the pane grows in a window of cols and rows */
+  cells?: number;
+  /** columns of the window as it is drawn */
+  cols?: number;
+  /** rows of the window as it is drawn */
+  rows?: number;
+}
+
 export interface PaneResult {
   /** the pane as it is now */
   pane: Pane;
+}
+
+export interface PaneRunParams {
+  /** id of the pane, whose shell is at its prompt and marks it (OSC 133) */
+  pane: string;
+  /** the command line, without a line feed at its end */
+  command: string;
+  /** how long to wait; left out: 30000. The command goes on */
+  timeout_ms?: number;
+  /** most bytes of output, the last ones; left out: 1048576 */
+  max?: number;
+}
+
+export interface PaneRunResult {
+  /** what the command showed, as plain text */
+  output: string;
+  /** output in front was left out for max */
+  cut: boolean;
+  /** of the command; null when the shell did not say */
+  exit_code: number | null;
+  /** how long it took */
+  waited_ms: number;
+}
+
+export interface PaneSearchParams {
+  /** id of the pane */
+  pane: string;
+  /** text to look for; left out: regex is there */
+  text?: string;
+  /** RE2 expression to look for */
+  regex?: string;
+  /** take upper and lower case for the same */
+  ignore_case?: boolean;
+  /** most matches, the last ones; left out: 1000 */
+  max?: number;
+}
+
+export interface PaneSearchResult {
+  /** what was found, the oldest first */
+  matches: Match[];
+  /** older ones were left out for max */
+  more: boolean;
+}
+
+export interface PaneSendParams {
+  /** id of the pane */
+  pane: string;
+  /** text to type as it is; a line ends with a carriage return */
+  text?: string;
+  /** keys to press by name, such as Enter, C-c, M-x, Up, F5, or one character */
+  keys?: string[];
+  /** text to paste: bracketed when the program asked for that, and never able to end its own brackets */
+  paste?: string;
+}
+
+export interface PaneSendResult {
+  /** bytes that the terminal was given */
+  bytes: number;
+}
+
+export interface PaneSplitParams {
+  /** id of the pane whose place is divided */
+  pane: string;
+  /** cols puts the new pane beside it, rows above or below */
+  axis: 'cols' | 'rows';
+  /** the new pane comes first: on the left, or above */
+  before?: boolean;
+  /** share of the first in 1/10000; left out: equal ones */
+  ratio?: number;
+  /** name of the new pane */
+  name?: string;
+  /** the command and its arguments; left out: the login shell */
+  argv?: string[];
+  /** absolute path of the folder to start in; left out: the home folder */
+  cwd?: string;
 }
 
 export interface PaneStreamParams {
@@ -240,6 +595,66 @@ export interface PaneStreamResult {
   stream: string;
   /** the frames go on where resume says; otherwise they begin with a REPLAY */
   resumed?: boolean;
+}
+
+export interface PaneSwapParams {
+  /** id of one pane */
+  pane: string;
+  /** id of the other, which the caller may write to as well */
+  with: string;
+}
+
+export interface PaneTagParams {
+  /** id of the pane */
+  pane: string;
+  /** key of the tag */
+  key: string;
+  /** its value */
+  value?: string;
+  /** take the tag away */
+  remove?: boolean;
+}
+
+export interface PaneTagResult {
+  /** all tags of the pane, by growing key */
+  tags: Tag[];
+}
+
+export interface PaneWaitParams {
+  /** id of the pane */
+  pane: string;
+  /** until this text is in a row */
+  text?: string;
+  /** until a row matches this RE2 expression */
+  regex?: string;
+  /** until nothing was shown for so many milliseconds */
+  idle_ms?: number;
+  /** until the terminal has ended */
+  exit?: boolean;
+  /** until the command at the prompt has ended, by the shell's marks (OSC 133) */
+  command?: boolean;
+  /** look at output that comes from now on alone; left out: at the screen first */
+  new?: boolean;
+  /** how long to wait; left out: 30000 */
+  timeout_ms?: number;
+}
+
+export interface PaneWaitResult {
+  /** the row that matched; empty for what is no text */
+  line: string;
+  /** of the command or the terminal; null when that is not known */
+  exit_code: number | null;
+  /** the signal that ended the terminal; empty when none did */
+  signal: string;
+  /** how long it took */
+  waited_ms: number;
+}
+
+export interface PaneZoomParams {
+  /** id of the pane */
+  pane: string;
+  /** show the others again */
+  off?: boolean;
 }
 
 export interface Problem {
@@ -335,6 +750,49 @@ export interface ServerShutdownParams {
   sessions?: 'keep' | 'terminate';
 }
 
+export interface Session {
+  /** id of the session */
+  session: string;
+  /** its name: escape it where you show it */
+  name: string;
+  /** ids of its windows, in their order */
+  windows: string[];
+}
+
+export interface SessionListResult {
+  /** every session that the caller may read, in their order */
+  sessions: Session[];
+}
+
+export interface SessionMoveParams {
+  /** id of the session */
+  session: string;
+  /** its new place among the sessions; the first is 0, one beyond the last is the last */
+  index: number;
+}
+
+export interface SessionNewParams {
+  /** name of the session */
+  name: string;
+}
+
+export interface SessionParams {
+  /** id of the session */
+  session: string;
+}
+
+export interface SessionRenameParams {
+  /** id of the session */
+  session: string;
+  /** its new name */
+  name: string;
+}
+
+export interface SessionResult {
+  /** the session as it is now */
+  session: Session;
+}
+
 export interface Setting {
   /** key */
   path: string;
@@ -344,6 +802,13 @@ export interface Setting {
   default: unknown;
   /** a reload puts it in force; otherwise the next start does */
   live: boolean;
+}
+
+export interface Tag {
+  /** key of the tag */
+  key: string;
+  /** its value: escape it where you show it */
+  value: string;
 }
 
 export interface ViewerListParams {
@@ -381,6 +846,76 @@ export interface Viewing {
   waiting: number;
   /** bytes that may wait, by the pace at which it takes them */
   bound: number;
+}
+
+export interface Window {
+  /** id of the window */
+  window: string;
+  /** id of its session */
+  session: string;
+  /** name that a user gave; empty when none did */
+  name: string;
+  /** grows with each change of its layout */
+  revision: number;
+  /** its tree in preorder: the root is 0, and a first child follows its parent */
+  nodes: Node[];
+  /** ids of the panes above the tree, from the back to the front */
+  floats: string[];
+  /** id of the pane that has the keys; empty without panes */
+  active: string;
+  /** id of the pane that fills the window; empty when none does */
+  zoomed: string;
+}
+
+export interface WindowListParams {
+  /** id of the session; left out: of all */
+  session?: string;
+}
+
+export interface WindowListResult {
+  /** every window that the caller may read, in their order */
+  windows: Window[];
+}
+
+export interface WindowMoveParams {
+  /** id of the window */
+  window: string;
+  /** id of the session to move to; left out: its own */
+  session?: string;
+  /** its new place among the windows; the first is 0, one beyond the last is the last */
+  index: number;
+}
+
+export interface WindowNewParams {
+  /** id of the session; left out: the first one, or a new one */
+  session?: string;
+  /** name of the window */
+  name?: string;
+  /** the command and its arguments; left out: the login shell */
+  argv?: string[];
+  /** absolute path of the folder to start in; left out: the home folder */
+  cwd?: string;
+  /** columns; left out together with rows: 80x24 */
+  cols?: number;
+  /** rows */
+  rows?: number;
+}
+
+export interface WindowParams {
+  /** id of the window */
+  window: string;
+}
+
+export interface WindowRenameParams {
+  /** id of the window */
+  window: string;
+  /** its name; empty takes the name away */
+  name: string;
+}
+
+export interface WindowResult {
+  /** the window as it is now */
+  window: Window;
 }
 
 /** Every code of an error, with what its data names. */
@@ -463,7 +998,7 @@ export interface VerbErrors {
   'conflict.checkpoint_expired': Record<string, never>;
   /** no spawnd listens, it is on its way out, or it went away before it answered */
   'unavailable.daemon': Record<string, never>;
-  /** too many connections are at work */
+  /** too many connections, or requests of one pane, are at work */
   'unavailable.busy': Record<string, never>;
   /** the answer did not come in time */
   'unavailable.timeout': Record<string, never>;
@@ -491,6 +1026,8 @@ export interface VerbErrors {
   'unsupported.checkpoint_format': Record<string, never>;
   /** the checkpoint is larger than may be */
   'unsupported.checkpoint_size': Record<string, never>;
+  /** the terminal was started by an older spawn, which cannot do that */
+  'unsupported.worker': Record<string, never>;
   /** this spawnd does not know the verb */
   'unsupported.verb': Record<string, never>;
   /** the request failed; the log of spawnd says why */
@@ -511,10 +1048,88 @@ export interface VerbCalls {
   'pane.rename': { params: PaneRenameParams; result: PaneResult };
   /** make the connection a viewer of a pane */
   'pane.stream': { params: PaneStreamParams; result: PaneStreamResult };
+  /** start a terminal in a new pane beside another */
+  'pane.split': { params: PaneSplitParams; result: PaneResult };
+  /** share the place of a pane and its neighbour anew */
+  'pane.resize': { params: PaneResizeParams; result: WindowResult };
+  /** make a tile a float, or a float a tile */
+  'pane.place': { params: PanePlaceParams; result: WindowResult };
+  /** move a pane beside another one, or to another window, that the caller may write to */
+  'pane.move': { params: PaneMoveParams; result: WindowResult };
+  /** let two panes change places */
+  'pane.swap': { params: PaneSwapParams; result: Record<string, never> };
+  /** let a pane fill its window, or show the others again */
+  'pane.zoom': { params: PaneZoomParams; result: WindowResult };
+  /** label a pane, or take a label away */
+  'pane.tag': { params: PaneTagParams; result: PaneTagResult };
+  /** type into a pane: text, keys by name, or a paste */
+  'pane.send': { params: PaneSendParams; result: PaneSendResult };
+  /** show what a pane shows */
+  'pane.capture': { params: PaneCaptureParams; result: PaneCaptureResult };
+  /** wait until a pane shows a text, is idle, or has ended */
+  'pane.wait': { params: PaneWaitParams; result: PaneWaitResult };
+  /** run a command in a pane's shell and return what it showed and how it ended */
+  'pane.run': { params: PaneRunParams; result: PaneRunResult };
+  /** search a pane's screen and history */
+  'pane.search': { params: PaneSearchParams; result: PaneSearchResult };
+  /** write a pane's screen and history as a document */
+  'pane.export': { params: PaneExportParams; result: PaneExportResult };
+  /** start a terminal in a new window */
+  'window.new': { params: WindowNewParams; result: WindowResult };
+  /** list windows with their layout */
+  'window.list': { params: WindowListParams; result: WindowListResult };
+  /** name a window */
+  'window.rename': { params: WindowRenameParams; result: WindowResult };
+  /** end every terminal of a window and remove it */
+  'window.close': { params: WindowParams; result: Record<string, never> };
+  /** give a window another place, in its session or in another one that the caller may write to */
+  'window.move': { params: WindowMoveParams; result: WindowResult };
+  /** make a session without windows */
+  'session.new': { params: SessionNewParams; result: SessionResult };
+  /** list all sessions */
+  'session.list': { params: Record<string, never>; result: SessionListResult };
+  /** name a session */
+  'session.rename': { params: SessionRenameParams; result: SessionResult };
+  /** end every terminal of a session and remove it */
+  'session.close': { params: SessionParams; result: Record<string, never> };
+  /** give a session another place among the others */
+  'session.move': { params: SessionMoveParams; result: Record<string, never> };
   /** list who is attached to a pane, and how they keep up */
   'viewer.list': { params: ViewerListParams; result: ViewerListResult };
+  /** ask the controller of a pane for control */
+  'control.request': { params: ControlParams; result: Record<string, never> };
+  /** give control to the viewer that asks for it */
+  'control.grant': { params: ControlParams; result: Record<string, never> };
+  /** give control up, or take a request back */
+  'control.release': { params: ControlParams; result: Record<string, never> };
+  /** let a viewer control a pane at once, whoever does now */
+  'control.take': { params: ControlParams; result: Record<string, never> };
+  /** follow what happens: a line of JSON for each batch, a snapshot first unless cursor leads on */
+  'events.subscribe': { params: EventsSubscribeParams; result: EventsSubscribeResult };
   /** make an address that lets one more browser in, once, within ten minutes */
   'pair.new': { params: Record<string, never>; result: PairNewResult };
+  /** give a program an identity, or rights to one, of what the caller has */
+  'grant.issue': { params: GrantIssueParams; result: GrantIssueResult };
+  /** list the grants that the caller may know of */
+  'grant.list': { params: Record<string, never>; result: GrantListResult };
+  /** end a grant, and what was issued by it */
+  'grant.revoke': { params: GrantRevokeParams; result: Record<string, never> };
+  /** list the paired browsers */
+  'device.list': { params: Record<string, never>; result: DeviceListResult };
+  /** forget a paired browser, and end what it has open */
+  'device.revoke': { params: DeviceRevokeParams; result: Record<string, never> };
+  /** tell the settings in force */
+  'config.get': { params: ConfigGetParams; result: ConfigGetResult };
+  /** change a key in the settings file, and nothing that is in force */
+  'config.set': { params: ConfigSetParams; result: ConfigSetResult };
+  /** check the settings file, with no effect */
+  'config.check': { params: Record<string, never>; result: ConfigCheckResult };
+  /** put the settings file in force, whole or not at all */
+  'config.reload': { params: Record<string, never>; result: ConfigReloadResult };
+  /** print the JSON Schema of the settings */
+  'config.schema': { params: Record<string, never>; result: ConfigSchemaResult };
+  /** look for what would keep terminals from living, being reached or being private */
+  doctor: { params: DoctorParams; result: DoctorResult };
   /** tell about the running spawnd */
   'server.info': { params: Record<string, never>; result: ServerInfoResult };
   /** save what there is now */
@@ -531,18 +1146,6 @@ export interface VerbCalls {
   'pane.relaunch': { params: PaneRelaunchParams; result: PaneRelaunchResult };
   /** end spawnd */
   'server.shutdown': { params: ServerShutdownParams; result: Record<string, never> };
-  /** tell the settings in force */
-  'config.get': { params: ConfigGetParams; result: ConfigGetResult };
-  /** change a key in the settings file, and nothing that is in force */
-  'config.set': { params: ConfigSetParams; result: ConfigSetResult };
-  /** check the settings file, with no effect */
-  'config.check': { params: Record<string, never>; result: ConfigCheckResult };
-  /** put the settings file in force, whole or not at all */
-  'config.reload': { params: Record<string, never>; result: ConfigReloadResult };
-  /** print the JSON Schema of the settings */
-  'config.schema': { params: Record<string, never>; result: ConfigSchemaResult };
-  /** look for what would keep terminals from living, being reached or being private */
-  doctor: { params: DoctorParams; result: DoctorResult };
 }
 
 export type VerbName = keyof VerbCalls;

@@ -41,6 +41,8 @@ type situation struct {
 	self   int  // pid of spawnd
 	uid    int  // of spawnd
 	scoped bool // workers get control groups of their own
+	// adopting says that every worker adopts the orphans of its pane.
+	adopting bool
 }
 
 // gather finds out about a process that exists. Whoever calls must make sure afterwards that it still does,
@@ -107,7 +109,7 @@ func (s situation) lineOnce(pid int) ([]process, bool) {
 
 func (s situation) session(e *evidence, peer process, own []process) {
 	for _, p := range s.panes {
-		if peer.session != p.Child {
+		if peer.session != p.Child || p.Child == 0 { // 0 is also a session of an outer namespace
 			continue
 		}
 		if shell, err := s.host.process(p.Child); err == nil && shell.parent == p.Worker {
@@ -122,16 +124,19 @@ func (s situation) session(e *evidence, peer process, own []process) {
 }
 
 func (s situation) parents(e *evidence, line, own []process, whole bool) {
-	for _, at := range line {
+	for above, at := range line {
 		if i := slices.IndexFunc(s.panes, func(p Pane) bool { return at.pid == p.Child || at.pid == p.Worker }); i >= 0 {
 			e.inside(inLine, s.panes[i].ID)
 		}
-		if at.pid == s.self || at.name == workerName && !slices.Contains(own, at) {
+		if at.pid == s.self && above > 0 || at.name == workerName && !slices.Contains(own, at) {
 			e.found |= fromUs
 		}
 	}
 	if !whole {
 		return // what was not seen might be a worker
+	}
+	if s.adopting {
+		e.found |= traced
 	}
 	if top := line[len(line)-1]; top.pid != 1 {
 		e.found |= entered

@@ -34,7 +34,7 @@ func Recognise(conn *net.UnixConn, o Options) Place {
 		return evidence{found: stranger}.decide()
 	}
 	defer unix.Close(pidfd)
-	s := situation{host: proc{}, panes: o.Panes, self: o.Self, uid: os.Getuid(), scoped: o.Scoped}
+	s := situation{host: proc{}, panes: o.Panes, self: o.Self, uid: os.Getuid(), scoped: o.Scoped, adopting: o.Adopting}
 	if s.self == 0 {
 		s.self = os.Getpid()
 	}

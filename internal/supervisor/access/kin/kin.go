@@ -2,18 +2,21 @@
 
 // Package kin tells from what the kernel knows of a local process whether it belongs to a pane.
 //
-// A process can leave its parent, its session and its environment behind, so that it is in no pane is never
-// concluded from having found none: it has to be shown. What cannot be shown either way is Unsure.
+// A process can leave its session, its environment and its parent behind, so that it is in no pane is not
+// concluded from having found none: it has to be shown. One thing it cannot leave is a worker that adopts
+// orphans; where all do, whoever has no worker among its parents is outside. What cannot be shown either way
+// is Unsure.
 //
 // The limit: a program that has another program of the user start something for it (systemd-run, at, cron,
 // ssh to this host, a terminal multiplexer that runs outside), or that moves itself into another control
-// group of the user's, is where that takes it. Nothing that the kernel says tells it apart from the user.
+// group of the user's, is where that takes it; and so is whoever outlives its worker without the marks of a pane.
+// Nothing that the kernel says tells it apart from the user.
 package kin
 
 // A Pane is a live terminal and its two processes.
 type Pane struct {
 	ID     string // "p0"
-	Child  int    // pid of the shell, which leads the session of its terminal; retained by the worker
+	Child  int    // pid of the shell, which leads the session of its terminal; retained by the worker; 0: not known
 	Worker int    // pid of the worker, the shell's parent
 	Scope  string // unit that holds the processes of the pane, "" without systemd
 }
@@ -23,6 +26,8 @@ type Options struct {
 	Panes  []Pane // that are live now
 	Self   int    // pid of spawnd; 0: this process
 	Scoped bool   // workers get control groups of their own
+	// Adopting says that every worker there is, ours or not, adopts the orphans of its pane.
+	Adopting bool
 }
 
 // Verdict says where a process is.
@@ -59,6 +64,7 @@ const (
 	entered                        // its parents lead out of this process namespace
 	loggedIn                       // one of its parents is root's, which we are not, and adopts no orphans
 	apart                          // it is in a control group in which no pane's processes start
+	traced                         // all of its parents were seen, and every worker adopts orphans
 )
 
 // rules are looked at in order; the first one whose fact was found decides.
@@ -79,7 +85,8 @@ const (
 // K  Orphans are adopted by process 1 or by a parent of a worker, and those are not counted. So root itself
 // .  started this line: sshd, login, cron. It takes a password, or root, to put a pane behind it.
 // L  A process is in the control group of its parent until somebody moves it.
-// M  Nothing is shown.
+// M  What is in a pane would have that pane's worker among its parents.
+// N  Nothing is shown.
 var rules = []struct {
 	row     byte
 	found   finding
@@ -97,6 +104,7 @@ var rules = []struct {
 	{'J', entered, Outside},
 	{'K', loggedIn, Outside},
 	{'L', apart, Outside},
+	{'M', traced, Outside},
 }
 
 // evidence is all that was found about one peer.
@@ -116,5 +124,5 @@ func (e evidence) decide() Place {
 		}
 		return p
 	}
-	return Place{Row: 'M'}
+	return Place{Row: 'N'}
 }

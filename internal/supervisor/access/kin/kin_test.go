@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// One row decides for every set of facts, the last one for none; and only four facts make an owner.
+// One row decides for every set of facts, the last one for none; and only five facts make an owner.
 func TestEveryEvidenceIsDecided(t *testing.T) {
 	for found := range finding(1 << len(rules)) {
 		p := evidence{found: found, pane: "p7"}.decide()
 		bad := found&(stranger|oldSession|oldScope|fromUs|marked) != 0
 		inside := found&(inSession|inLine|inScope) != 0
-		outside := found&(ourSession|entered|loggedIn|apart) != 0
+		outside := found&(ourSession|entered|loggedIn|apart|traced) != 0
 		want := Unsure
 		switch {
 		case found&stranger != 0:
@@ -110,13 +110,13 @@ func TestWhereProcessesAre(t *testing.T) {
 		{name: "ssh login", peer: process{parent: 512, session: 512}, want: Place{Outside, "", 'K'}},
 		{name: "ssh login without scopes", peer: process{parent: 512, session: 512}, group: "/user/session-3.scope", noScope: true, want: Place{Outside, "", 'K'}},
 		{name: "terminal program without scopes", peer: process{parent: 600, session: 900}, more: []process{{600, 100, 600, 600, me, "gnome-terminal-"}}, group: "/user/gnome-terminal.scope", noScope: true, want: Place{Outside, "", 'L'}},
-		{name: "orphan without scopes", peer: process{parent: 100, session: 900}, group: service, noScope: true, want: Place{Row: 'M'}},
-		{name: "orphan of process 1", peer: process{parent: 1, session: 900}, group: service, noScope: true, want: Place{Row: 'M'}},
+		{name: "orphan without scopes", peer: process{parent: 100, session: 900}, group: service, noScope: true, want: Place{Row: 'N'}},
+		{name: "orphan of process 1", peer: process{parent: 1, session: 900}, group: service, noScope: true, want: Place{Row: 'N'}},
 		{name: "entered from an outer namespace", peer: process{parent: 0, session: 0}, group: service, want: Place{Outside, "", 'J'}},
 		{name: "another user's", peer: process{parent: 301, session: 301, uid: 7}, want: Place{Row: 'A'}},
-		{name: "a parent under a borrowed uid", peer: process{parent: 600, session: 900}, more: []process{{600, 1, 600, 600, 100000, "sh"}}, group: service, want: Place{Row: 'M'}},
-		{name: "a parent that cannot be read", peer: process{parent: 777, session: 900}, want: Place{Row: 'M'}},
-		{name: "the session of a shell that is gone", peer: process{parent: 100, session: 999}, want: Place{Row: 'M'}},
+		{name: "a parent under a borrowed uid", peer: process{parent: 600, session: 900}, more: []process{{600, 1, 600, 600, 100000, "sh"}}, group: service, want: Place{Row: 'N'}},
+		{name: "a parent that cannot be read", peer: process{parent: 777, session: 900}, want: Place{Row: 'N'}},
+		{name: "the session of a shell that is gone", peer: process{parent: 100, session: 999}, want: Place{Row: 'N'}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -162,16 +162,66 @@ func TestAroundASpawndStartedByHand(t *testing.T) {
 	}
 	try("same login", process{parent: 512, session: 512}, Place{Outside, "", 'I'})
 	try("orphan of the same login's session", process{parent: 1, session: 512}, Place{Outside, "", 'I'})
-	try("orphan with a session of its own", process{parent: 1, session: 900}, Place{Row: 'M'})
+	try("orphan with a session of its own", process{parent: 1, session: 900}, Place{Row: 'N'})
 	// Root's sshd is above spawnd here. Were it a reaper, orphans of panes would be below it.
-	try("below root's process that is above spawnd", process{parent: 510, session: 900}, Place{Row: 'M'})
+	try("below root's process that is above spawnd", process{parent: 510, session: 900}, Place{Row: 'N'})
 
 	h.processes[520] = process{520, 500, 520, 520, 0, "sshd"}
 	try("another login", process{parent: 520, session: 900}, Place{Outside, "", 'K'})
 	h.groups[900] = "/user/session-9.scope"
 	h.processes[900] = process{900, 100, 900, 900, me, "x"}
-	if got := s.gather(900).decide(); got != (Place{Row: 'M'}) {
+	if got := s.gather(900).decide(); got != (Place{Row: 'N'}) {
 		t.Errorf("another login's control group made an orphan %v: an earlier spawnd's worker may have left it", got)
+	}
+}
+
+// Where every worker adopts orphans, whoever has none above is outside, on any host; but not who says that it
+// is in a pane, who was started by what is not known, or whose parents cannot all be seen.
+func TestWhereWorkersAdoptOrphans(t *testing.T) {
+	cases := []struct {
+		name   string
+		peer   process // pid 900
+		marked bool
+		more   []process
+		want   Place
+	}{
+		{name: "second terminal window", peer: process{parent: 600, session: 900}, more: []process{{600, 100, 600, 600, me, "xterm"}}, want: Place{Outside, "", 'M'}},
+		{name: "multiplexer started outside", peer: process{parent: 600, session: 900}, more: []process{{600, 1, 600, 600, me, "tmux: server"}}, want: Place{Outside, "", 'M'}},
+		{name: "orphan of process 1", peer: process{parent: 1, session: 900}, want: Place{Outside, "", 'M'}},
+		{name: "orphan of a pane", peer: process{parent: 400, session: 900}, want: Place{Inside, "p1", 'C'}},
+		{name: "multiplexer started in a pane", peer: process{parent: 600, session: 900}, more: []process{{600, 400, 600, 600, me, "tmux: server"}}, want: Place{Inside, "p1", 'C'}},
+		{name: "marked, with no pane above", peer: process{parent: 1, session: 900}, marked: true, want: Place{Row: 'H'}},
+		{name: "below a worker that is not known", peer: process{parent: 600, session: 900}, more: []process{{600, 1, 600, 600, me, "spawn-worker"}}, want: Place{Row: 'G'}},
+		{name: "below spawnd", peer: process{parent: 200, session: 900}, want: Place{Row: 'G'}},
+		{name: "a parent that cannot be read", peer: process{parent: 777, session: 900}, want: Place{Row: 'N'}},
+		{name: "a session of an outer namespace", peer: process{parent: 1, session: 0}, want: Place{Outside, "", 'M'}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			h := desktop()
+			clear(h.groups)
+			c.peer.pid, c.peer.start, c.peer.name, c.peer.uid = 900, 900, "spawnd", me
+			h.processes[900], h.marks[900] = c.peer, c.marked
+			for _, m := range c.more {
+				h.processes[m.pid] = m
+			}
+			panes := []Pane{{"p0", 301, 300, ""}, {"p1", 0, 400, ""}}
+			s := situation{host: h, panes: panes, self: 200, uid: me, adopting: true}
+			if got := s.gather(900).decide(); got != c.want {
+				t.Errorf("got %v %q by %c, want %v %q by %c", got.Verdict, got.Pane, got.Row, c.want.Verdict, c.want.Pane, c.want.Row)
+			}
+			if s.adopting = false; c.want.Row == 'M' && s.gather(900).decide().Verdict != Unsure {
+				t.Error("it is outside although orphans can be anywhere")
+			}
+		})
+	}
+}
+
+// spawnd itself, when it asks itself, is in its own session.
+func TestSpawndItself(t *testing.T) {
+	s := situation{host: desktop(), panes: desktopPanes, self: 200, uid: me, scoped: true}
+	if got := s.gather(200).decide(); got != (Place{Outside, "", 'I'}) {
+		t.Errorf("got %v by %c", got.Verdict, got.Row)
 	}
 }
 
@@ -191,7 +241,7 @@ func TestReusedNumberIsNoParent(t *testing.T) {
 		}
 	}
 	s := situation{host: h, panes: desktopPanes, self: 200, uid: me, scoped: true}
-	if got := s.gather(900).decide(); got != (Place{Row: 'M'}) {
+	if got := s.gather(900).decide(); got != (Place{Row: 'N'}) {
 		t.Errorf("got %v by %c", got.Verdict, got.Row)
 	}
 	// And one that changes for ever is given up.
@@ -202,7 +252,7 @@ func TestReusedNumberIsNoParent(t *testing.T) {
 			h.processes[900] = process{900, 510 + flip%2, 900, 900, me, "x"}
 		}
 	}
-	if got := s.gather(900).decide(); got != (Place{Row: 'M'}) || flip < 2*triesMax {
+	if got := s.gather(900).decide(); got != (Place{Row: 'N'}) || flip < 2*triesMax {
 		t.Errorf("got %v by %c after %d looks", got.Verdict, got.Row, flip)
 	}
 }

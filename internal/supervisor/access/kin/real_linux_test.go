@@ -54,6 +54,9 @@ func playSpawnd() {
 
 // playWorker runs KIN_SCRIPT in a shell on a terminal, and outlives it.
 func playWorker() {
+	if os.Getenv("KIN_ADOPT") != "" {
+		must(unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+	}
 	cmd := exec.Command("/bin/sh", "-c", os.Getenv("KIN_SCRIPT"))
 	cmd.Env = append(os.Environ(), "KIN_ROLE=peer", "SPAWN_PANE=p0", "KIN_EXE="+os.Args[0])
 	terminal, err := pty.Start(cmd)
@@ -221,6 +224,46 @@ func TestNoProcessOfAPaneIsOutside(t *testing.T) {
 				t.Errorf("without the pane it is %v by row %c", got.Verdict, got.Row)
 			}
 		})
+	}
+}
+
+// Under a worker that adopts orphans a process is in its pane whatever it does, for as long as the worker lives.
+func TestNothingLeavesAWorkerThatAdopts(t *testing.T) {
+	t.Setenv("KIN_ADOPT", "yes")
+	for name, script := range map[string]string{
+		"setsid, clean":                   `setsid -w ` + clean,
+		"double fork, setsid":             `export KIN_ORPHAN=1; (setsid "$KIN_EXE" &); read x`,
+		"double fork, setsid, clean":      `export KIN_ORPHAN=1; (setsid ` + clean + ` &); read x`,
+		"nohup that outlives the shell":   `trap "" HUP; KIN_ORPHAN=1 nohup "$KIN_EXE" >/dev/null & exit`,
+		"setsid twice, clean, shell gone": `trap "" HUP; export KIN_ORPHAN=1; (setsid setsid -f ` + clean + ` &); exit`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			spawnd, pane, _ := s.pane(script)
+			conn := s.accept()
+			for _, child := range []int{pane.Child, 0} {
+				pane.Child = child
+				got := Recognise(conn, Options{Panes: []Pane{pane}, Self: spawnd, Adopting: true})
+				if got.Verdict != Inside || got.Pane != "p0" {
+					t.Errorf("it is %v %q by row %c", got.Verdict, got.Pane, got.Row)
+				}
+			}
+		})
+	}
+}
+
+// Where all workers adopt, whoever was started elsewhere is outside, however far from any login it has gone.
+func TestAnOrphanOfNoWorkerIsOutside(t *testing.T) {
+	t.Setenv("KIN_ADOPT", "yes")
+	s := newStage(t)
+	spawnd, pane, _ := s.pane("read x")
+	s.peer("/bin/sh", "-c", `export KIN_ORPHAN=1 KIN_SOCKET KIN_ROLE; (setsid "$0" &)`, s.exe)
+	conn := s.accept()
+	if got := Recognise(conn, Options{Panes: []Pane{pane}, Self: spawnd, Adopting: true}); got.Verdict != Outside {
+		t.Errorf("it is %v by row %c", got.Verdict, got.Row)
+	}
+	if got := Recognise(conn, Options{Panes: []Pane{pane}, Self: spawnd}); got.Verdict == Inside {
+		t.Errorf("it is %v by row %c", got.Verdict, got.Row)
 	}
 }
 

@@ -34,6 +34,8 @@ spawnd tells what happens to sessions, windows and panes to whoever may know of 
 * Whoever names a source and a cursor is told what followed. Where that cannot be, a **snapshot** comes first, with the
   reason: ` + "`initial`" + ` (no cursor was named), ` + "`source_changed`" + ` (spawnd was started anew) or ` + "`gap`" + ` (it is too long ago, or what the
   reader may see has changed). A snapshot replaces all that the reader knew; the events behind it continue it exactly.
+* A snapshot has an entity for each session, window and pane, with what the events below tell of it: a pane's also says whether it
+  has ` + "`exited`" + `, its ` + "`viewers`" + `, who its ` + "`controller`" + ` is and in which ` + "`generation`" + `.
 * Nobody is waited for. A reader that dawdles gets a snapshot.
 * An event goes to who has the right of its row on the resource, or on what holds it, when it is delivered. Who may write to a
   pane or start programs in it, but not read it, is told without the fields that are marked with *. All others are told nothing.

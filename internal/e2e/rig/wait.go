@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package rig
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Patience is how long anything that should happen at once may take on a loaded machine.
+const Patience = 30 * time.Second
+
+// lookEvery is the pace of looking at what has no event of its own.
+const lookEvery = 20 * time.Millisecond
+
+// Await polls a fact that has no event of its own, such as a process of somebody else's being gone.
+func Await(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.After(Patience)
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for !holds() {
+		select {
+		case <-deadline:
+			t.Fatalf("waited %v in vain: %s", Patience, what)
+		case <-look.C:
+		}
+	}
+}
+
+// During calls look every now and then for as long as a span lasts.
+func During(span time.Duration, look func()) {
+	over := time.NewTimer(span)
+	defer over.Stop()
+	tick := time.NewTicker(10 * lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-over.C:
+			return
+		case <-tick.C:
+			look()
+		}
+	}
+}
+
+// Pause lasts a random time below most.
+func Pause(random *rand.Rand, most time.Duration) {
+	<-time.After(time.Duration(random.Int64N(int64(most))))
+}
+
+// Resident is how many bytes of memory a process has now.
+func Resident(t testing.TB, pid int) int64 {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "VmRSS:")
+	var kib int64
+	if _, err := fmt.Sscan(rest, &kib); err != nil {
+		t.Fatal(err)
+	}
+	return kib << 10
+}
+
+// Descriptors is how many files a process has open now.
+func Descriptors(t testing.TB, pid int) int {
+	t.Helper()
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}
+
+// State is the letter by which the kernel says what a process does: T is stopped.
+func State(t testing.TB, pid int) byte {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	return rest[0]
+}

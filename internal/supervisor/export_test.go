@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package supervisor
+
+import "context"
+
+// SetLastWord is for tests that stand where recovery does.
+func (s *Supervisor) SetLastWord(word func(ctx context.Context, whole bool) error) { s.lastWord = word }
+
+// Rows are those of the panes.
+func (s *Supervisor) Rows() []Row { return s.panes.Rows() }
+
+// EndKnown reports whether the tree has how the pane's terminal ended.
+func (s *Supervisor) EndKnown(id string) bool {
+	s.panes.mu.Lock()
+	defer s.panes.mu.Unlock()
+	at, ok := s.panes.mu.tree.Pane(id)
+	return ok && at.End != nil && at.End.Known()
+}

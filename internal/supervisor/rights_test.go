@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package supervisor
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"spawn/internal/strictjson"
+	"spawn/internal/supervisor/access"
+	"spawn/internal/supervisor/fanout"
+	"spawn/internal/supervisor/page"
+	"spawn/internal/supervisor/topology"
+	"spawn/internal/supervisor/verbs"
+)
+
+var update = flag.Bool("update", false, "write testdata/rights.golden anew, to be read before it is kept")
+
+// paired is a door with one browser.
+type paired map[string]bool
+
+func (p paired) Paired(id string) bool { return p[id] }
+func (p paired) Unpair(string) error   { return access.ErrUnknownDevice }
+
+// court is an Authority over a tree with p0 in w0 of s0 and p1 in w1 of s1, and one principal of each kind.
+type court struct {
+	*access.Authority
+	principals []named
+}
+
+type named struct {
+	name string
+	access.Principal
+}
+
+func newCourt(t *testing.T, unknown access.UnknownPolicy) court {
+	t.Helper()
+	ps := &panes{}
+	tree, s1, err := topology.Tree{}.NewSession("one")
+	if err == nil {
+		tree, _, err = tree.NewPane(s1.ID, start("1"))
+	}
+	if err == nil {
+		tree, s1, err = tree.NewSession("two")
+	}
+	if err == nil {
+		tree, _, err = tree.NewPane(s1.ID, start("2"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ps.mu.tree = tree
+	authority, _, err := access.NewAuthority(access.AuthorityOptions{
+		Tree: ps, Devices: paired{"d_1": true}, Unknown: func() access.UnknownPolicy { return unknown },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := court{Authority: authority}
+	c.principals = []named{{"owner", access.Owner}, {"device", access.Principal{Kind: access.KindDevice, ID: "d_1"}}}
+	for _, right := range []access.Right{access.Read, access.Write} {
+		g, _, err := authority.Share(access.Owner, access.ShareOrder{On: "pane:p0", Right: right, Life: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.principals = append(c.principals, named{"share " + right.String(), g.To})
+	}
+	c.principals = append(c.principals, named{"pane", access.Principal{Kind: access.KindPane, ID: "p0"}})
+	for _, right := range []access.Right{access.Read, access.Write, access.Spawn, access.Admin} {
+		g, _, err := authority.Issue(access.Owner, access.GrantOrder{Scopes: []access.Scope{{Rights: access.RightsOf(right), On: "session:s0"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.principals = append(c.principals, named{"agent " + right.String(), g.To})
+	}
+	c.principals = append(c.principals, named{"unknown", access.Unknown})
+	return c
+}
+
+// The resources of the matrix: what belongs to the principal, what does not, and what is not there.
+var (
+	placeNames = []string{"own", "other", "missing"}
+	digits     = []string{"0", "1", "9"}
+)
+
+// verdict is "allowed", or the code of the refusal.
+func verdict(err error) string {
+	told := (*verbs.Error)(nil)
+	switch {
+	case err == nil:
+		return "allowed"
+	case errors.As(err, &told):
+		return string(told.Code)
+	}
+	if code, ok := codeOf(err); ok {
+		return string(code)
+	}
+	return err.Error()
+}
+
+// byItself asks the Authority as the verbs do that leave the decision to it. A verb of that kind has to be here.
+var byItself = map[string]func(c court, by access.Principal, n string) error{
+	verbs.GrantIssue: func(c court, by access.Principal, n string) error {
+		_, _, err := c.Issue(by, access.GrantOrder{Scopes: []access.Scope{{Rights: access.RightsOf(access.Read), On: access.Resource("pane:p" + n)}}})
+		return err
+	},
+	verbs.GrantRevoke: func(c court, by access.Principal, n string) error {
+		id := "g_0000000000000000"
+		if n != "9" {
+			issuer := by
+			if n == "1" {
+				issuer = access.Owner
+			}
+			g, _, err := c.Issue(issuer, access.GrantOrder{Scopes: []access.Scope{{Rights: access.RightsOf(access.Read), On: "pane:p0"}}})
+			if err != nil {
+				return errors.New("issues none")
+			}
+			id = g.ID
+		}
+		return sharingError(c.Revoke(by, id))
+	},
+}
+
+// row is what the verb answers to one principal, for each place. A verb without a place has one answer.
+func (c court) row(t *testing.T, v verbs.Verb, p access.Principal) string {
+	t.Helper()
+	var cells []string
+	for _, n := range digits {
+		switch ask, own := byItself[v.Name]; {
+		case v.Own && !own:
+			t.Fatalf("%s decides by itself: say in byItself how", v.Name)
+		case v.Own:
+			cells = append(cells, verdict(ask(c, p, n)))
+		case v.Name == verbs.GrantList:
+			cells = append(cells, shown(c.lists(p, n)))
+		case v.Each:
+			cells = append(cells, shown(c.Check(p, access.Read, paneResource("p"+n)) == nil))
+		default:
+			cells = append(cells, verdict(v.Allow(judge{c.Authority}, caller(p), paramsFor(t, v, n))))
+		}
+	}
+	if v.On == verbs.ServerRoot && !v.Each && !v.Own {
+		return cells[0]
+	}
+	return strings.Join(cells, " | ")
+}
+
+func shown(is bool) string {
+	if is {
+		return "shown"
+	}
+	return "left out"
+}
+
+// lists reports whether the principal is shown a grant of its own, of somebody else, or one that is over.
+func (c court) lists(p access.Principal, n string) bool {
+	by := access.Owner
+	if n == "0" {
+		by = p
+	}
+	g, _, err := c.Issue(by, access.GrantOrder{Scopes: []access.Scope{{Rights: access.RightsOf(access.Read), On: "pane:p0"}}})
+	if err != nil {
+		return false
+	}
+	if n == "9" && c.Revoke(by, g.ID) != nil {
+		return true // to be seen
+	}
+	return slices.ContainsFunc(c.Grants(p), func(have access.Grant) bool { return have.ID == g.ID })
+}
+
+// paramsFor is the verb's example with the resource that it is about exchanged.
+func paramsFor(t *testing.T, v verbs.Verb, n string) verbs.Raw {
+	t.Helper()
+	raw, err := strictjson.Marshal(v.Example)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.On == verbs.ServerRoot {
+		return raw
+	}
+	_, id, _ := strings.Cut(string(v.On), ":")
+	text := strings.ReplaceAll(string(raw), `"`+id+`"`, `"`+id[:1]+n+`"`)
+	return verbs.Raw(strings.ReplaceAll(text, `"`+string(v.On)+`"`, `"`+strings.TrimSuffix(string(v.On), id)+id[:1]+n+`"`))
+}
+
+// Every verb of the socket and every request of a page has one answer for each kind of principal, on what is its
+// own, on what is not, and on what is not there. The golden file is read before it is changed.
+func TestWhoMayDoWhat(t *testing.T) {
+	c, closed := newCourt(t, access.UnknownReads), newCourt(t, access.UnknownNothing)
+	var out strings.Builder
+	line := func(verb, who, cells string) { fmt.Fprintf(&out, "%-20s %-12s %s\n", verb, who, cells) }
+	fmt.Fprintf(&out, "# %s: of s0 with p0, of s1 with p1, not there\n", strings.Join(placeNames, ", "))
+	for _, v := range verbs.Table() {
+		for _, p := range c.principals {
+			line(v.Name, p.name, c.row(t, v, p.Principal))
+		}
+		line(v.Name, "unknown none", closed.row(t, v, access.Unknown))
+	}
+	out.WriteString("# requests of a page\n")
+	for _, v := range page.Verbs() {
+		ask, known := pageRequests[v.Name]
+		if !known {
+			t.Errorf("the page's request %s has no row in pageRequests", v.Name)
+			continue
+		}
+		for _, p := range c.principals {
+			if p.Kind == access.KindDevice || p.Kind == access.KindShare {
+				line(v.Name, p.name, pageRow(c, p.Principal, ask))
+			}
+		}
+	}
+	const golden = "testdata/rights.golden"
+	if *update {
+		if err := os.WriteFile(golden, []byte(out.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, got := strings.Split(string(have), "\n"), strings.Split(out.String(), "\n")
+	for _, l := range got {
+		if !slices.Contains(want, l) {
+			t.Errorf("not in %s: %s", golden, l)
+		}
+	}
+	if len(want) != len(got) {
+		t.Errorf("%s has %d lines, and there are %d answers", golden, len(want), len(got))
+	}
+}
+
+// pageRequests says what each request of a page is checked for, as pagePanes checks it: a right on the pane or on
+// everything. Those of an attached viewer need what attaching needs; without the right to write it watches only.
+var pageRequests = map[string]struct {
+	right access.Right
+	root  bool
+}{
+	"hello": {}, "ping": {},
+	"pane.new": {access.Spawn, true}, "pair.new": {access.Admin, true},
+	"pane.close": {access.Admin, false}, "pane.rename": {access.Write, false},
+	"pane.attach": {access.Read, false}, "pane.detach": {access.Read, false}, "pane.snapshot": {access.Read, false},
+	"pane.resize": {access.Write, false}, "theme": {access.Write, false},
+	"control.request": {access.Write, false}, "control.take": {access.Write, false}, "control.release": {access.Write, false},
+	"control.grant": {access.Write, false}, "control.deny": {access.Write, false},
+}
+
+func pageRow(c court, p access.Principal, ask struct {
+	right access.Right
+	root  bool
+}) string {
+	if ask.right == 0 {
+		return "allowed"
+	}
+	if ask.root {
+		return verdict(c.Check(p, ask.right, access.Root))
+	}
+	var cells []string
+	for _, n := range digits {
+		cells = append(cells, verdict(c.Check(p, ask.right, paneResource("p"+n))))
+	}
+	return strings.Join(cells, " | ")
+}
+
+// What a page asks is refused by the same rules, before anything is done: there is no fleet here to do it with.
+func TestAPageMayDoWhatItsPrincipalMay(t *testing.T) {
+	c := newCourt(t, access.UnknownNothing)
+	ps := &pages{host: &Supervisor{authority: c.Authority}, panes: &panes{}}
+	by := map[string]access.Principal{}
+	for _, p := range c.principals {
+		by[p.name] = p.Principal
+	}
+	for name, refused := range map[string][]string{
+		"share read":  {"new", "pair", "close p0", "rename p0", "close p1", "rename p1", "attach p1"},
+		"share write": {"new", "pair", "close p0", "close p1", "rename p1", "attach p1"},
+	} {
+		p := pagePanes{ps, by[name]}
+		acts := map[string]func() error{
+			"new":  func() error { _, err := p.New(t.Context(), 80, 24); return err },
+			"pair": func() error { _, err := p.PairURL(); return err },
+		}
+		for _, id := range []string{"p0", "p1"} {
+			acts["close "+id] = func() error { return p.Close(t.Context(), id) }
+			acts["rename "+id] = func() error { return p.Rename(t.Context(), id, "x") }
+			acts["attach "+id] = func() error { _, err := p.Attach(id, closedSink{}, attachAny); return err }
+		}
+		for _, act := range slices.Sorted(maps.Keys(acts)) {
+			if !slices.Contains(refused, act) {
+				continue
+			}
+			told := (*page.CtlError)(nil)
+			if err := acts[act](); !errors.As(err, &told) || !strings.HasPrefix(told.Code, "denied.") {
+				t.Errorf("%s may %s: %v", name, act, err)
+			}
+		}
+		if !p.Sees("p0") || p.Sees("p1") || p.Sees("p9") {
+			t.Errorf("%s sees p0 %v, p1 %v, p9 %v", name, p.Sees("p0"), p.Sees("p1"), p.Sees("p9"))
+		}
+	}
+}
+
+var attachAny = fanout.AttachOptions{Cols: 80, Rows: 24}
+
+// closedSink takes nothing.
+type closedSink struct{}
+
+func (closedSink) Output([]byte) error            { return nil }
+func (closedSink) Snapshot(fanout.Snapshot) error { return nil }
+func (closedSink) Event(fanout.Event) error       { return nil }
+func (closedSink) Close()                         {}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package texts
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"spawn/internal/supervisor/fanout"
+	"spawn/internal/supervisor/verbs"
+)
+
+func (s *screen) run(ctx context.Context, r *Runs, command string) <-chan outcome[verbs.PaneRunResult] {
+	return soon(func() (verbs.PaneRunResult, error) {
+		return r.Run(ctx, s, verbs.PaneRunParams{Pane: "p0", Command: command})
+	})
+}
+
+func TestACommandsOutputIsWhatLiesBetweenItsMarks(t *testing.T) {
+	bubble(t, func(s *screen) {
+		s.mark("A", "B")
+		got := s.run(s.Context(), &Runs{}, "ls")
+		s.print("ls\r\n")
+		s.mark("C")
+		s.print("one\r\n\x1b[31mtw")
+		s.print("o\x1b[m\r\n")
+		s.print("\x1b]133;D;")
+		s.print("4\a")
+		s.mark("A", "B")
+		r := <-got
+		if r.err != nil || r.result.Output != "one\ntwo\n" || *r.result.ExitCode != 4 || r.result.Cut || string(s.typed) != "ls\r" {
+			s.Errorf("%+v, typed %q", r, s.typed)
+		}
+	})
+}
+
+func TestALineIsTypedInTheWayThatTheShellTakesIt(t *testing.T) {
+	bubble(t, func(s *screen) {
+		s.mark("A", "B")
+		for _, c := range []string{"a\nb", "a\tb", "\x1b[201~x", "  ", "\n"} {
+			if r := <-s.run(s.Context(), &Runs{}, c); !refused(r.err, verbs.CodeInvalidParams) || len(s.typed) > 0 {
+				s.Errorf("%q: %+v, typed %q", c, r, s.typed)
+			}
+		}
+		s.shot.Modes.BracketedPaste = true
+		got := s.run(s.Context(), &Runs{}, "a\n\tb\r\n")
+		s.mark("C", "D;0", "A", "B")
+		if r := <-got; r.err != nil || string(s.typed) != "\x1b[200~a\r\tb\x1b[201~\r" {
+			s.Errorf("%+v, typed %q", r, s.typed)
+		}
+	})
+}
+
+func TestNothingIsTypedUnlessTheShellIsAtItsPrompt(t *testing.T) {
+	bubble(t, func(s *screen) {
+		var runs Runs
+		if r := <-s.run(s.Context(), &runs, "ls"); !refused(r.err, verbs.CodeNoMarks) {
+			s.Errorf("%+v", r)
+		}
+		s.mark("C")
+		if r := <-s.run(s.Context(), &runs, "ls"); !refused(r.err, verbs.CodeNotAtPrompt) {
+			s.Errorf("%+v", r)
+		}
+		got := s.run(s.Context(), &runs, "ls") // the prompt comes within the grace
+		<-time.After(promptGrace / 2)
+		if r := <-s.run(s.Context(), &runs, "ls"); !refused(r.err, verbs.CodeNotAtPrompt) {
+			s.Errorf("beside another: %+v", r)
+		}
+		s.mark("D", "A", "B", "C", "D;0", "A", "B")
+		if r := <-got; r.err != nil || string(s.typed) != "ls\r" {
+			s.Errorf("%+v, typed %q", r, s.typed)
+		}
+		s.exit(0)
+		if r := <-s.run(s.Context(), &runs, "ls"); !refused(r.err, verbs.CodeEnded) {
+			s.Errorf("%+v", r)
+		}
+	})
+}
+
+func TestACommandThatTakesTooLongGoesOn(t *testing.T) {
+	bubble(t, func(s *screen) {
+		var runs Runs
+		s.mark("A", "B")
+		ctx, cancel := context.WithTimeout(s.Context(), time.Minute)
+		defer cancel()
+		got := s.run(ctx, &runs, "sleep")
+		s.mark("C")
+		if r := <-got; !refused(r.err, verbs.CodeTimeout) || !strings.Contains(r.err.Error(), "goes on") || string(s.typed) != "sleep\r" {
+			s.Errorf("%+v, typed %q", r, s.typed)
+		}
+		s.mark("D;0", "A", "B")
+		got = s.run(s.Context(), &runs, "next") // nobody is in its way
+		s.mark("C", "D;0")
+		if r := <-got; r.err != nil || *r.result.ExitCode != 0 { // no prompt within promptGrace
+			s.Errorf("%+v", r)
+		}
+	})
+}
+
+func TestALineThatIsNoCommandIsTold(t *testing.T) {
+	bubble(t, func(s *screen) {
+		s.mark("A", "B")
+		got := s.run(s.Context(), &Runs{}, ")")
+		s.print("bash: syntax error\r\n")
+		s.mark("A", "B")
+		if r := <-got; !refused(r.err, verbs.CodeInvalidParams) {
+			s.Errorf("%+v", r)
+		}
+		got = s.run(s.Context(), &Runs{}, "ls") // a prompt that is shown again before the command begins is none
+		s.mark("A", "B")
+		<-time.After(refusedAfter / 2)
+		s.mark("C")
+		<-time.After(2 * refusedAfter)
+		s.mark("D;0", "A", "B")
+		if r := <-got; r.err != nil {
+			s.Errorf("%+v", r)
+		}
+	})
+}
+
+func TestATerminalThatEndsMeanwhileHasNoResult(t *testing.T) {
+	bubble(t, func(s *screen) {
+		s.mark("A", "B")
+		got := s.run(s.Context(), &Runs{}, "exit 0")
+		s.mark("C")
+		s.exit(0)
+		if r := <-got; !refused(r.err, verbs.CodeEnded) {
+			s.Errorf("%+v", r)
+		}
+	})
+}
+
+// Where output is missing its marks may be too: what the shell says beside it counts then.
+func TestACommandEndsOverAGap(t *testing.T) {
+	bubble(t, func(s *screen) {
+		s.mark("A", "B")
+		got := s.run(s.Context(), &Runs{}, "yes")
+		s.mark("C")
+		s.change(func() {
+			s.heard.Gap, s.output = true, []byte("y\r\ny\r\n")
+			s.sayLocked("D;1")
+		})
+		s.mark("A", "B")
+		if r := <-got; r.err != nil || r.result.Output != "y\n" || !r.result.Cut || *r.result.ExitCode != 1 {
+			s.Errorf("%+v", r)
+		}
+	})
+}
+
+func TestATurnHoldsTheEndOfItsOutput(t *testing.T) {
+	var of turn
+	of.feed([]byte("\x1b]133;C\a"))
+	line := strings.Repeat("x", 1<<12-1) + "\n"
+	for range 3 * rawBytesMax / len(line) {
+		of.hear(fanout.Heard{Output: []byte(line)})
+		if len(of.raw) > 2*rawBytesMax+len(line) {
+			t.Fatalf("%d bytes are held", len(of.raw))
+		}
+	}
+	of.feed([]byte("end\x1b[1m\x1b[7m%\x1b[27m\x1b[1m\x1b[0m" + strings.Repeat(" ", 79) + "\r \r\x1b]133;D;0\a"))
+	r := of.result(0)
+	if !strings.HasSuffix(r.Output, "x\nend") || !r.Cut || len(r.Output) > runBytesDefault || of.stage != over {
+		t.Errorf("%d bytes, %q, stage %d", len(r.Output), r.Output[max(0, len(r.Output)-100):], of.stage)
+	}
+}
+
+// However the output is cut into pieces, a turn is the same.
+func FuzzTurnIsSplitInvariant(f *testing.F) {
+	f.Add([]byte("ls\r\n\x1b]133;C\x07one\r\n\x1b]133;D;1\x1b\\\x1b]133;A\x07\x1b]133;B\x07"), 9)
+	f.Fuzz(func(t *testing.T, stream []byte, cut int) {
+		if len(stream) == 0 {
+			return
+		}
+		cut = int(uint(cut) % uint(len(stream)))
+		var whole, parts turn
+		whole.feed(stream)
+		parts.feed(stream[:cut])
+		parts.feed(stream[cut:])
+		a, b := whole.result(100), parts.result(100)
+		if whole.stage != parts.stage || a.Output != b.Output || (a.ExitCode == nil) != (b.ExitCode == nil) {
+			t.Fatalf("%+v whole, %+v cut at %d", a, b, cut)
+		}
+	})
+}
