@@ -166,8 +166,9 @@ func TestMCPRunsACommandAndReadsItsResult(t *testing.T) {
 		want      string
 	}{
 		{"pane_run", map[string]any{"command": "echo \"$((6 * 7))\"\n(exit 3)"}, `{"output":"42\n","cut":false,"exit_code":3,`},
-		{"pane_send", map[string]any{"text": "cat"}, `{"bytes":3}`},
+		{"pane_send", map[string]any{"text": "echo rea''dy; cat"}, `{"bytes":17}`},
 		{"pane_send", map[string]any{"keys": []string{"Enter"}}, `{"bytes":1}`},
+		{"pane_wait", map[string]any{"regex": "^ready$"}, `{"line":"ready",`}, // from here on the command runs
 		{"pane_send", map[string]any{"text": "from a model\r"}, `{"bytes":13}`},
 		{"pane_wait", map[string]any{"regex": "^from a model$"}, `{"line":"from a model",`},
 		{"pane_run", map[string]any{"command": "true"}, `{"error":{"code":"conflict.not_at_prompt"`},

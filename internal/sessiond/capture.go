@@ -20,6 +20,7 @@ func (w *worker) executeCapture(payload []byte) error {
 	if err != nil {
 		return err
 	}
+	w.settleNotices()
 	c := w.capture(req)
 	failpoint.Pass(failpoint.ReplayMade)
 	err = wire.ErrTooLarge

@@ -79,14 +79,24 @@ func (n *notices) isNews(kind emulator.NoticeKind, text string) bool {
 
 // flushNotices sends what has gathered, unless it is the pause after the last sending.
 func (w *worker) flushNotices() {
-	if len(w.notices.pending) == 0 || w.notices.pause.armed() {
+	if !w.notices.pause.armed() {
+		w.settleNotices()
+	}
+}
+
+// settleNotices sends what has gathered even in the pause, before an answer that shows what came of the same
+// output: who asks is to know of every mark before it.
+func (w *worker) settleNotices() {
+	if len(w.notices.pending) == 0 {
 		return
 	}
 	for _, n := range w.notices.pending {
 		w.tellNotice(n)
 	}
 	w.notices.pending = w.notices.pending[:0]
-	w.notices.pause.arm(w.clock, noticeWindow)
+	if !w.notices.pause.armed() {
+		w.notices.pause.arm(w.clock, noticeWindow)
+	}
 }
 
 // resumeNotices ends the pause.

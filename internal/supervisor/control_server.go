@@ -42,8 +42,16 @@ func (s verbServer) AttachPane(ctx context.Context, id string, sink fanout.Sink,
 	if err != nil {
 		return nil, verbError(err)
 	}
+	if s.panes.isArchive(id) {
+		return onlooker{v}, nil
+	}
 	return v, nil
 }
+
+// onlooker is a viewer of an archive, where there is nothing to take: it just goes on watching.
+type onlooker struct{ *fanout.Viewer }
+
+func (onlooker) Take() error { return nil }
 
 func (s verbServer) Viewers(_ context.Context, id string) (fanout.Stats, error) {
 	stats, err := s.panes.Viewers(id)

@@ -25,7 +25,7 @@ func (s *Supervisor) Doctor(ctx context.Context, p doctor.Params, extra ...docto
 		return doctor.Report{}, ctx.Err()
 	}
 	env := environment(s.o, s.account, s.folders, s.folder.Path(), s.scoper)
-	env.Settings, env.Effective, env.Extra = s.settings, s.settings.Effective(), extra
+	env.Settings, env.Effective, env.Extra = s.settings, s.settings.Effective(), append(extra, s.keeper.checks()...)
 	env.Clock = doctor.RealClock{Started: s.started}
 	env.Daemon = &doctor.Daemon{
 		PID: os.Getpid(), Started: s.started, Page: s.page, Peers: s.pages.endpoint.Addr(),

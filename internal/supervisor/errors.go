@@ -25,6 +25,8 @@ var codes = []struct {
 	{ErrNoWindow, verbs.CodeNoWindow},
 	{ErrNoSession, verbs.CodeNoSession},
 	{topology.ErrNotFound, verbs.CodeNoPane},
+	{topology.ErrNotEmpty, verbs.CodeNotEmpty},
+	{topology.ErrArchive, verbs.CodeNotArchive},
 	{topology.ErrName, verbs.CodeInvalidName},
 	{topology.ErrSplit, verbs.CodeNoSplit},
 	{topology.ErrLayer, verbs.CodeLayer},

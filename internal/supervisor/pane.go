@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"spawn/internal/sessiond/endpoint"
@@ -51,6 +52,9 @@ type pane struct {
 	done     chan struct{}       // closed when run has ended
 
 	viewersMax func() int // what is in force
+
+	archive *archive    // nil unless it was restored: then there is no worker
+	asked   atomic.Bool // somebody wants its end
 
 	mu struct {
 		sync.Mutex
@@ -222,6 +226,16 @@ func (p *pane) factsLocked() Facts {
 // ended too, so that nothing of it is left. A worker whose connection is being sought again is waited for,
 // and one that was given up is sought once more: it may live.
 func (p *pane) terminate(ctx context.Context) error {
+	p.asked.Store(true)
+	if p.archive != nil {
+		p.archive.source.Close()
+		select {
+		case <-p.done:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 	h, err := p.reach(ctx)
 	if err != nil {
 		return err

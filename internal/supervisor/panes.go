@@ -64,6 +64,7 @@ type panes struct {
 	board   *page.Board // what pages see of all this
 	log     *slog.Logger
 	told    *chronicle // who is told what happens; nil: nobody
+	keeper  *keeper    // of checkpoints
 
 	ctx      context.Context // of every pane's run; ends with close
 	cancel   context.CancelFunc
@@ -78,6 +79,8 @@ type panes struct {
 		asked   uint64           // how often the tree was to be saved
 		closing bool
 	}
+	relaunching chan struct{} // 1 slot: held while an archive is being replaced
+
 	saving  sync.Mutex // orders writes of the tree; taken before mu
 	written uint64     // of asked, those whose change is on disk; guarded by saving
 	telling sync.Mutex // orders what pages are told; taken before mu
@@ -170,16 +173,24 @@ func (ps *panes) noted(id string, f Facts) {
 	before := ps.mu.tree
 	tree, changed := withFacts(before, id, f)
 	if changed {
+		if p := ps.mu.byID[id]; p != nil && !p.asked.Load() && runningIn(tree) < runningIn(before) {
+			ps.keeper.ended(runningIn(tree))
+		}
 		ps.putLocked(before, tree)
 	}
 	ps.mu.Unlock()
 	if changed {
-		select {
-		case ps.dirty <- struct{}{}:
-		default:
-		}
+		ps.soil()
 	}
 	ps.tell(id)
+}
+
+// soil has the tree written soon.
+func (ps *panes) soil() {
+	select {
+	case ps.dirty <- struct{}{}:
+	default:
+	}
 }
 
 // withFacts returns the tree with what it keeps of a pane's facts, and whether that is new. Most news are of
@@ -244,6 +255,10 @@ func (ps *panes) hub(id string) (*fanout.Hub, error) {
 
 // Attach adds a viewer to a pane. The sink is the hub's, or is closed when there is an error.
 func (ps *panes) Attach(id string, sink fanout.Sink, o fanout.AttachOptions) (*fanout.Viewer, error) {
+	if ps.isArchive(id) { // it has its size, and nobody reads what is typed
+		ps.expireTexts(ps.keeper.policy())
+		o.ReadOnly, o.Cols, o.Rows = true, 0, 0
+	}
 	hub, err := ps.hub(id)
 	if err != nil {
 		sink.Close()
@@ -289,13 +304,17 @@ func (ps *panes) row(at topology.Pane, where seat) Row {
 	r := Row{
 		ID: at.ID, Worker: endpoint.SessionID(at.SessionID), Name: at.Name, seat: where, Tags: at.Tags, Archive: at.Archive,
 	}
-	if p != nil {
+	if p != nil && p.archive == nil {
 		r.Facts = p.Facts()
 		return r
 	}
 	r.Facts = Facts{State: StateRunning, Title: at.Title}
 	if at.End != nil {
 		r.Facts = ended(*at.End, at.Title)
+	}
+	if p != nil { // whatever an archive's hub says of an end, only the tree knows whether one was seen
+		shown := p.Facts()
+		r.Cols, r.Rows, r.Viewers = shown.Cols, shown.Rows, shown.Viewers
 	}
 	return r
 }

@@ -16,9 +16,15 @@ import (
 // a new pane, is written before anybody hears of it.
 const saveDelay = 200 * time.Millisecond
 
-// save writes the tree as it is now, or a later one. Of many who ask at once, one writes for all whose change
-// is in what it writes.
+// save writes the tree after somebody changed it on purpose.
 func (ps *panes) save() error {
+	ps.keeper.acted()
+	return ps.write()
+}
+
+// write writes the tree as it is now, or a later one. Of many who ask at once, one writes for all whose change
+// is in what it writes.
+func (ps *panes) write() error {
 	ps.mu.Lock()
 	ps.mu.asked++
 	mine := ps.mu.asked
@@ -54,7 +60,7 @@ func (ps *panes) saveLoop() {
 		case <-gather.C:
 		}
 		failpoint.Pass(failpoint.FactsSaving)
-		if err := ps.save(); err != nil {
+		if err := ps.write(); err != nil {
 			ps.log.Error("names and ids of terminals are not saved", "error", err)
 		}
 	}
@@ -105,7 +111,7 @@ func openPanes(ctx context.Context, ps *panes) error {
 		ps.board.Put(paneInfo(row))
 	}
 	ps.log.Info("terminals are adopted", "adopted", len(adopted), "left_alone", len(refused))
-	err = ps.save()
+	err = ps.write()
 	failpoint.Pass(failpoint.PanesKept)
 	return err
 }
@@ -126,7 +132,7 @@ func (ps *panes) close() error {
 	ps.cancel()
 	ps.running.Wait()
 	failpoint.Pass(failpoint.Detached)
-	err := ps.save()
+	err := ps.write()
 	failpoint.Pass(failpoint.LastSaved)
 	return err
 }

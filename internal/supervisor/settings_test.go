@@ -35,7 +35,7 @@ var readers = map[string]func(inForce) any{
 }
 
 // unasked are those whose rooms spawnd does not run yet.
-var unasked = map[string]bool{"shareMax": true, "recovery": true}
+var unasked = map[string]bool{"shareMax": true}
 
 // another returns settings in which that key alone differs from its default.
 func another(t *testing.T, k config.Key) config.Config {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"spawn/internal/supervisor/config"
+	"spawn/internal/supervisor/recovery"
 	"spawn/internal/supervisor/topology"
 	"spawn/internal/supervisor/verbs"
 )
@@ -37,12 +38,13 @@ func (s *Supervisor) ends() bool {
 
 // endTerminals ends every terminal, if that is what is wanted. ctx has ended by then.
 //
-//	nothing new starts ─ TERM, 2 s, KILL ─ reaped, ends in the tree ─ lastWord ─ panes forgotten
+//	texts are kept ─ nothing new starts ─ TERM, 2 s, KILL ─ reaped, ends in the tree ─ lastWord ─ panes forgotten
 func (s *Supervisor) endTerminals(ctx context.Context) error {
 	if !s.ends() {
 		s.o.Log.Info("detached; terminals go on")
-		return nil
+		return s.keeper.final(ctx, recovery.ShutdownOpen)
 	}
+	s.keeper.part(context.WithoutCancel(ctx))
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
 	ended, err := s.panes.endAll(ending)

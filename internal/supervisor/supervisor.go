@@ -2,7 +2,7 @@
 
 // Package supervisor is spawnd: it builds its rooms, runs them, and closes them in reverse.
 //
-//	locks ─ settings ─ worker folder ─ fleet ─ panes (adopted) ─ door, rights ─ control socket ─ peers ─ HTTP ─ ready
+//	locks ─ settings ─ worker folder ─ fleet ─ panes (adopted) ─ checkpoints ─ door, rights ─ control socket ─ peers ─ HTTP ─ ready
 //
 // Nothing that a terminal needs is in here. A spawnd that is killed at any point is followed by one that
 // adopts the same workers.
@@ -31,6 +31,7 @@ import (
 	"spawn/internal/supervisor/fleet"
 	"spawn/internal/supervisor/loginenv"
 	"spawn/internal/supervisor/page"
+	"spawn/internal/supervisor/recovery"
 	"spawn/internal/supervisor/rtc"
 	"spawn/internal/supervisor/shellmarks"
 	"spawn/internal/supervisor/signaling"
@@ -65,6 +66,7 @@ type Supervisor struct {
 	settings  *config.Live
 	inForce   inForce // what of them counts now
 	panes     *panes
+	keeper    *keeper // of checkpoints
 	pages     *pages
 	server    *signaling.Server
 	control   *verbs.Listener
@@ -115,6 +117,9 @@ func (s *Supervisor) open(ctx context.Context) error {
 		return err
 	}
 	if err := s.openPanes(ctx, folders, account); err != nil {
+		return err
+	}
+	if err := s.openRecovery(folders); err != nil {
 		return err
 	}
 	if err := s.openRights(folders); err != nil {
@@ -169,12 +174,13 @@ func (s *Supervisor) openPanes(ctx context.Context, folders config.Folders, acco
 	if err != nil {
 		return err
 	}
+	s.keeper = newKeeper(s.o.Log)
 	s.panes = &panes{
 		marks:   marks,
 		fleet:   fleet.New(fleet.Options{Folder: folder, WorkerPath: s.o.WorkerPath, Scoper: s.scoper, Log: s.o.Log}),
 		store:   topology.NewStore(folders.Topology()),
 		account: account, environ: s.o.Environ, version: s.o.Version, inForce: s.inForce, log: s.o.Log,
-		board: page.NewBoard(), dirty: make(chan struct{}, 1),
+		board: page.NewBoard(), dirty: make(chan struct{}, 1), keeper: s.keeper, relaunching: make(chan struct{}, 1),
 	}
 	source, err := events.NewSource(rand.Reader)
 	if err != nil {
@@ -186,6 +192,23 @@ func (s *Supervisor) openPanes(ctx context.Context, folders config.Folders, acco
 		return err
 	}
 	s.closers = append(s.closers, closerFunc(s.panes.close))
+	return nil
+}
+
+// openRecovery comes behind the locks and the panes: what lives says whether this spawnd goes on from the one
+// before, and nobody else may touch the store.
+func (s *Supervisor) openRecovery(folders config.Folders) error {
+	s.closers = append(s.closers, s.keeper)
+	if err := s.keeper.open(folders, os.Getuid(), s.inForce.recovery(), s.panes); err != nil {
+		return err
+	}
+	s.settings.SubscribeLast(s.keeper)
+	s.lastWord = func(ctx context.Context, whole bool) error {
+		if !whole {
+			return nil // what may still run was not ended: the last good checkpoint stands
+		}
+		return s.keeper.final(ctx, recovery.ShutdownClean)
+	}
 	return nil
 }
 
@@ -252,6 +275,7 @@ func (s *Supervisor) Serve(ctx context.Context) error {
 		cancel()
 	})
 	ways.Go(func() { s.watchSettings(ctx) })
+	ways.Go(func() { s.keeper.run(ctx) })
 	ways.Wait()
 	failpoint.Pass(failpoint.WaysClosed)
 	return errors.Join(errs[0], errs[1], s.endTerminals(ctx))

@@ -25,6 +25,16 @@ type Rows struct {
 	History []string
 }
 
+// Len is the number of bytes of all rows.
+func (r Rows) Len() (n int) {
+	for _, part := range [][]string{r.Screen, r.History} {
+		for _, row := range part {
+			n += len(row)
+		}
+	}
+	return n
+}
+
 // PaneFacts is what a checkpoint may know of a pane. It has no place for what one must never hold: no argv, no
 // environment, no folder, no pid, no principal.
 type PaneFacts struct {
@@ -103,7 +113,7 @@ func text(s Snapshot, facts PaneFacts, p Policy) Text {
 		}
 		savedAt, expiresAt = a.SavedAt, a.ExpiresAt
 	}
-	if !p.keepsText() {
+	if !p.KeepsText() {
 		return Text{Availability: TextOmitted}
 	}
 	if !textAlive(Text{Availability: TextPlain, SavedAt: savedAt, ExpiresAt: expiresAt}, s.CapturedAt(), p) {

@@ -8,7 +8,7 @@ package recovery
 // textAlive tells whether a saved text may still be read. It may not once the earlier of its own expiry
 // and its age by the present policy has come, before it was saved, or when the policy keeps no text.
 func textAlive(t Text, now Millis, p Policy) bool {
-	return t.Availability == TextPlain && p.keepsText() &&
+	return t.Availability == TextPlain && p.KeepsText() &&
 		now >= t.SavedAt && now < t.ExpiresAt && now < t.SavedAt.Plus(p.TextMaxAge)
 }
 

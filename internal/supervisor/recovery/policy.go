@@ -78,7 +78,7 @@ func (p Policy) Check() error {
 	return nil
 }
 
-// keepsText tells whether text may be captured and shown.
-func (p Policy) keepsText() bool {
+// KeepsText tells whether text may be captured and shown.
+func (p Policy) KeepsText() bool {
 	return p.Text == TextModePlain && p.TextMaxRows > 0 && p.TextMaxBytes > 0
 }

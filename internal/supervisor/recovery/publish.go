@@ -64,7 +64,7 @@ func (s *Store) publish(ctx context.Context, c Checkpoint) (Published, error) {
 		return Published{}, ioFailure("publish checkpoint: no random id", err)
 	}
 	c.ID, c.Generation, c.Socket, c.UID = "c"+uuid, generation, s.id.Socket, int64(s.id.UID)
-	if !p.keepsText() {
+	if !p.KeepsText() {
 		c = withoutText(c)
 	}
 	file, fitted, err := Fit(c, p.MaxBytes)

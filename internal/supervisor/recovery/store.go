@@ -3,10 +3,12 @@
 package recovery
 
 import (
+	"crypto/rand"
 	"errors"
 	"io"
 	"io/fs"
 	"sync"
+	"time"
 
 	"spawn/internal/sessiond/vfs"
 )
@@ -20,11 +22,11 @@ const (
 
 // Options say where a store is, and what it takes from outside.
 type Options struct {
-	Files    vfs.FS
+	Files    vfs.FS // nil: the real ones
 	Base     string // folder of state, from Locate
 	Identity Identity
-	Now      func() Millis
-	Random   io.Reader // for ids
+	Now      func() Millis // nil: the wall clock
+	Random   io.Reader     // for ids; nil: the system's
 }
 
 // Store is the folder of one daemon's checkpoints, held open. Only the daemon that holds the socket's lock may
@@ -49,6 +51,7 @@ type Store struct {
 // Open opens the store, making its folders where they are absent and nothing else. Errors are ErrIO.
 // Start has to follow before anything else.
 func Open(o Options) (*Store, error) {
+	o = o.withDefaults()
 	dir, err := o.Files.OpenAnchor("store.anchor", o.Base)
 	if err != nil {
 		return nil, ioFailure("open recovery store: folder of state cannot be opened", err)
@@ -66,6 +69,19 @@ func Open(o Options) (*Store, error) {
 	s := &Store{dir: dir, id: o.Identity, now: o.Now, random: o.Random}
 	s.mu.policy, s.mu.examined = DefaultPolicy(), map[string]remembered{}
 	return s, nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.Files == nil {
+		o.Files = vfs.OS{}
+	}
+	if o.Now == nil {
+		o.Now = func() Millis { return MillisOf(time.Now()) }
+	}
+	if o.Random == nil {
+		o.Random = rand.Reader
+	}
+	return o
 }
 
 // enter opens a folder of ours in a folder, made where absent. Its name is synced also when it was there:

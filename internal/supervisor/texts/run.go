@@ -67,7 +67,11 @@ func (r *Runs) Run(ctx context.Context, t Terminal, p verbs.PaneRunParams) (verb
 	if err != nil {
 		return verbs.PaneRunResult{}, err
 	}
-	f.Take() // what came before belongs to nobody here
+	// The capture came behind every mark of the output that it shows, so now the news is not late any more. What
+	// was put out before belongs to nobody here.
+	if h := f.Take(); !h.Prompt.At() {
+		return verbs.PaneRunResult{}, verbs.Errorf(verbs.CodeNotAtPrompt, "the shell is not at its prompt: a command runs")
+	}
 	if err := t.Type(ctx, line); err != nil {
 		return verbs.PaneRunResult{}, err
 	}

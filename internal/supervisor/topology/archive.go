@@ -77,9 +77,20 @@ func (t Tree) ExpireText(pane string) (Tree, error) {
 	})
 }
 
+// ReservePane gives out the id of a pane that is made later, with Start.ID. It never comes again, whether
+// that happens or not.
+func (t Tree) ReservePane() (Tree, string, error) {
+	var id string
+	n, err := t.change("reserve pane", func(n *Tree) (err error) {
+		id, err = take('p', &n.Next.Pane)
+		return err
+	})
+	return n, id, err
+}
+
 // ReplaceArchive puts a new pane where the archive is: in the same leaf, which is a change of the window's
-// layout, or in the same float, which is none. The new pane has an id of its own and none of the archive's
-// tags; it keeps the name unless it is given another.
+// layout, or in the same float, which is none. The new pane has an id of its own, which may have been
+// reserved, and none of the archive's tags; it keeps the name unless it is given another.
 func (t Tree) ReplaceArchive(pane string, s Start) (Tree, Pane, error) {
 	var made Pane
 	n, err := t.change("replace archive "+pane, func(n *Tree) (err error) {
@@ -95,13 +106,36 @@ func (t Tree) ReplaceArchive(pane string, s Start) (Tree, Pane, error) {
 			s.Name = old.Name
 		}
 		n.Panes = slices.Delete(n.Panes, at, at+1)
-		if made, err = n.newPane(old.Window, s); err != nil {
+		if made, err = n.newReserved(old.Window, s); err != nil {
 			return err
 		}
 		made.Float = old.Float
-		n.Panes[len(n.Panes)-1] = made
+		n.Panes[n.paneIndex(made.ID)] = made
 		n.windowOf(old.Window).exchange(map[string]string{old.ID: made.ID})
 		return nil
 	})
 	return n, made, err
+}
+
+// newReserved is newPane for a pane whose id may have been given out before.
+func (t *Tree) newReserved(window string, s Start) (Pane, error) {
+	if s.ID == "" {
+		return t.newPane(window, s)
+	}
+	next := t.Next.Pane
+	number, err := numberOf('p', s.ID)
+	if err != nil {
+		return Pane{}, err
+	}
+	if number >= next || t.paneIndex(s.ID) >= 0 {
+		return Pane{}, fmt.Errorf("id %s was not reserved: %w", s.ID, ErrDuplicate)
+	}
+	t.Next.Pane = number
+	made, err := t.newPane(window, s)
+	if err != nil {
+		return Pane{}, err
+	}
+	t.Next.Pane = next
+	slices.SortFunc(t.Panes, func(a, b Pane) int { return compareIDs(a.ID, b.ID) })
+	return made, nil
 }

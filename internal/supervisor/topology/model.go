@@ -90,4 +90,5 @@ type Start struct {
 	Worker string // UUID of the worker that backs it
 	Name   string // "" for none
 	Owner  string // value of the tag OwnerKey; "" for none
+	ID     string // from ReservePane, for ReplaceArchive alone; "" for the next one
 }

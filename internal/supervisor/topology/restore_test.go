@@ -225,3 +225,32 @@ func TestTextExpiresOnce(t *testing.T) {
 		t.Fatalf("%+v, %v", next.Panes[5].Archive, err)
 	}
 }
+
+// A relaunch starts its program, which is told its pane's id, before it takes the archive's place. Panes that
+// were made meanwhile have later ids.
+func TestARelaunchUsesTheIDThatWasReserved(t *testing.T) {
+	tree, _, err := Tree{}.Restore(saved(goldenTree(t)), "venom")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, id, err := tree.ReservePane()
+	if err != nil || id != "p6" {
+		t.Fatalf("%s, %v", id, err)
+	}
+	tree, later, err := tree.NewPane("", Start{Worker: worker(60)})
+	if err != nil || later.ID != "p7" {
+		t.Fatalf("%+v, %v", later, err)
+	}
+	next, p, err := tree.ReplaceArchive("p1", Start{Worker: worker(50), ID: id})
+	if err != nil || p.ID != id || next.Next.Pane != 8 {
+		t.Fatalf("%+v, next %d, %v", p, next.Next.Pane, err)
+	}
+	if err := next.check(); err != nil {
+		t.Fatal(err)
+	}
+	for _, wrong := range []string{"p7", "p8", "x6", "p0"} {
+		if _, _, err := tree.ReplaceArchive("p1", Start{Worker: worker(50), ID: wrong}); err == nil {
+			t.Errorf("took the place as %s", wrong)
+		}
+	}
+}

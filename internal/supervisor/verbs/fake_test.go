@@ -19,9 +19,13 @@ import (
 	"spawn/internal/supervisor/fanout"
 )
 
+// noCheckpoints is the interface under another name than that of its method.
+type noCheckpoints = Checkpoints
+
 // fakeServer is a spawnd with one pane, p1.
 type fakeServer struct {
-	Settings // nothing of them is asked for here
+	noCheckpoints // nil: nobody asks
+	Settings      // nothing of them is asked for here
 	fakeTexts
 
 	mu      sync.Mutex

@@ -11,8 +11,7 @@ import (
 // its slice to table.
 //
 //	links                       Sharing
-//	recovery                    Checkpoints
-var later = slices.Concat(shareVerbs, recoveryVerbs)
+var later = slices.Concat(shareVerbs)
 
 // Later returns the rows that this spawnd has no server for: a page knows their types and copes with
 // CodeUnsupported.

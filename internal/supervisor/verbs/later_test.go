@@ -134,7 +134,7 @@ func TestLaterParametersLimitEachOther(t *testing.T) {
 
 // The examples of the recovery specification, section 6, are requests here.
 func TestRecoveryIsAsItsSpecificationHasIt(t *testing.T) {
-	for _, v := range later {
+	for _, v := range table {
 		if v.Name != PaneRelaunch {
 			continue
 		}
@@ -154,7 +154,7 @@ func TestRecoveryIsAsItsSpecificationHasIt(t *testing.T) {
 }
 
 func invalidCheckpoint() *Error {
-	for _, v := range later {
+	for _, v := range table {
 		if e := (*Error)(nil); v.Name == RecoveryForget && errors.As(v.CheckParams(Raw(`{"checkpoint":"x"}`)), &e) {
 			return e
 		}

@@ -33,6 +33,7 @@ type Server interface {
 	Viewers
 	Pairing
 	Daemon
+	Checkpoints
 	Happenings
 	Granting
 	Settings
@@ -110,7 +111,7 @@ func (v Verb) rights() []Right {
 }
 
 var table = slices.Concat(paneVerbs, placeVerbs, textVerbs, windowVerbs, sessionVerbs, viewerVerbs, steerVerbs, eventVerbs, pairingVerbs, grantVerbs, settingVerbs,
-	daemonVerbs, endingVerbs)
+	daemonVerbs, recoveryVerbs, endingVerbs)
 
 // params is what every type of parameters says of itself.
 type params interface {

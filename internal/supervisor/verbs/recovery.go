@@ -41,7 +41,13 @@ type (
 	CheckpointStatus struct {
 		Checkpoint string `json:"checkpoint" like:"checkpoint" help:"id of the checkpoint"`
 		Status     string `json:"status" enum:"valid,corrupt,incompatible,expired,unsafe,future" help:"whether it can be restored"`
-		Generation uint64 `json:"generation,omitzero" help:"left out when it could not be read safely"`
+		Generation uint64 `json:"generation,omitzero" help:"left out when it could not be read safely, as is all that follows"`
+		Leading    bool   `json:"leading,omitzero" help:"the one to look at first: the newest, unless that is what a shutdown of the host left over"`
+		CapturedAt int64  `json:"captured_at,omitzero" help:"when it was captured, in Unix milliseconds"`
+		Shutdown   string `json:"shutdown,omitzero" help:"clean: every process had ended and was reaped; open otherwise"`
+		Panes      uint64 `json:"panes,omitzero" help:"how many panes it has"`
+		Running    uint64 `json:"running,omitzero" help:"how many of them ran"`
+		TextPanes  uint64 `json:"text_panes,omitzero" help:"panes whose text is in it"`
 	}
 
 	RecoveryInspectResult struct {

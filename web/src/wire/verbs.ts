@@ -31,8 +31,20 @@ export interface CheckpointStatus {
   checkpoint: string;
   /** whether it can be restored */
   status: 'valid' | 'corrupt' | 'incompatible' | 'expired' | 'unsafe' | 'future';
-  /** left out when it could not be read safely */
+  /** left out when it could not be read safely, as is all that follows */
   generation?: number;
+  /** the one to look at first: the newest, unless that is what a shutdown of the host left over */
+  leading?: boolean;
+  /** when it was captured, in Unix milliseconds */
+  captured_at?: number;
+  /** clean: every process had ended and was reaped; open otherwise */
+  shutdown?: string;
+  /** how many panes it has */
+  panes?: number;
+  /** how many of them ran */
+  running?: number;
+  /** panes whose text is in it */
+  text_panes?: number;
 }
 
 export interface ConfigCheckResult {
@@ -1169,14 +1181,6 @@ export interface VerbCalls {
   doctor: { params: DoctorParams; result: DoctorResult };
   /** tell about the running spawnd */
   'server.info': { params: Record<string, never>; result: ServerInfoResult };
-  /** end spawnd */
-  'server.shutdown': { params: ServerShutdownParams; result: Record<string, never> };
-  /** make a link that lets whoever has it see a pane or a session */
-  'share.create': { params: ShareCreateParams; result: ShareCreateResult };
-  /** list the links that are good */
-  'share.list': { params: Record<string, never>; result: ShareListResult };
-  /** end a link, and the viewers that came by it */
-  'share.revoke': { params: ShareRevokeParams; result: Record<string, never> };
   /** save what there is now */
   'recovery.checkpoint': { params: Record<string, never>; result: CheckpointResult };
   /** list the checkpoints */
@@ -1189,6 +1193,14 @@ export interface VerbCalls {
   'recovery.forget': { params: CheckpointParams; result: Record<string, never> };
   /** replace an archive by a new terminal */
   'pane.relaunch': { params: PaneRelaunchParams; result: PaneRelaunchResult };
+  /** end spawnd */
+  'server.shutdown': { params: ServerShutdownParams; result: Record<string, never> };
+  /** make a link that lets whoever has it see a pane or a session */
+  'share.create': { params: ShareCreateParams; result: ShareCreateResult };
+  /** list the links that are good */
+  'share.list': { params: Record<string, never>; result: ShareListResult };
+  /** end a link, and the viewers that came by it */
+  'share.revoke': { params: ShareRevokeParams; result: Record<string, never> };
 }
 
 export type VerbName = keyof VerbCalls;

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"spawn/internal/supervisor/doctor"
+	"spawn/internal/supervisor/recovery"
+)
+
+// checks are the doctor's questions about checkpoints and archives. What they say holds counts, codes and times,
+// never a name, a path or a text.
+func (k *keeper) checks() []doctor.Check {
+	return []doctor.Check{
+		{Name: "recovery.store", Probe: k.probeStore,
+			Why:    "After a reboot there is what the last checkpoint has, and no more.",
+			Remedy: "See what is in the folder of checkpoints, who owns it and whether it has room; `spawnd recovery list` names what is invalid."},
+		{Name: "recovery.archives", Probe: k.probeArchives,
+			Why:    "A restored pane shows what was last seen of a terminal, as far as it could be kept.",
+			Remedy: "Rows that were wider than their terminal are shown cut; the checkpoint still has them."},
+		{Name: "recovery.cleanup_unverified", Probe: k.probeCleanup,
+			Why:    "Processes of restored terminals, or what they started elsewhere, may still be at work; nobody here can know.",
+			Remedy: "Look for them with the tools of the system before you relaunch what they did. Closing or relaunching the archives does not end them."},
+	}
+}
+
+func (k *keeper) probeStore(context.Context, doctor.Env) doctor.Finding {
+	p := k.policy()
+	_, err := k.store.List() // tries the folder, and brings the counts up to date
+	s := k.store.Stats()
+	told := []string{
+		fmt.Sprintf("%d valid, %d invalid (%d unsafe), %d expired, %d bytes", s.Valid, s.Invalid, s.Unsafe, s.Expired, s.Bytes),
+		"last attempt " + moment(s.LastAttempt) + ", last success " + moment(s.LastSuccess),
+	}
+	if s.UnsafeTemps > 0 {
+		told = append(told, fmt.Sprintf("%d unsafe temporary files", s.UnsafeTemps))
+	}
+	status := doctor.Info
+	if p.Enabled {
+		status = doctor.OK
+		told = append([]string{fmt.Sprintf("every %v, at most %d of %d bytes, for %v, text %s", p.Interval, p.MaxCheckpoints, p.MaxBytes,
+			time.Duration(p.MaxAge)*time.Second, p.Text)}, told...)
+	} else {
+		told = append([]string{"checkpoints are switched off"}, told...)
+	}
+	faults := map[string]recovery.Code{"the folder": recovery.CodeOf(err), "the last attempt": s.LastError, "the last removal": s.LastPruneError}
+	for _, what := range []string{"the folder", "the last attempt", "the last removal"} {
+		if code := faults[what]; code != "" {
+			told = append(told, what+" failed with "+string(code))
+			if p.Enabled {
+				status = doctor.Error
+			}
+		}
+	}
+	if p.Enabled && (s.Unsafe > 0 || s.UnsafeTemps > 0) {
+		status = doctor.Error
+	}
+	return doctor.Finding{Status: status, Message: strings.Join(told, "; ")}
+}
+
+func moment(at recovery.Millis) string {
+	if at == 0 {
+		return "never"
+	}
+	return at.Time().Format(time.RFC3339)
+}
+
+func (k *keeper) probeArchives(context.Context, doctor.Env) doctor.Finding {
+	archives, cut := 0, uint64(0)
+	for _, p := range k.panes.current().Panes {
+		if p.Archive != nil {
+			archives++
+			cut += p.Archive.CutRows
+		}
+	}
+	status := doctor.OK
+	if cut > 0 {
+		status = doctor.Warn
+	}
+	return doctor.Finding{Status: status, Message: fmt.Sprintf("%d archives, %d rows cut", archives, cut)}
+}
+
+func (k *keeper) probeCleanup(context.Context, doctor.Env) doctor.Finding {
+	k.mu.Lock()
+	restored := k.mu.restored
+	k.mu.Unlock()
+	if restored {
+		return doctor.Finding{Status: doctor.Warn, Message: "cleanup_unverified: a checkpoint was restored, and whether its processes ended is not known"}
+	}
+	return doctor.Finding{Status: doctor.OK, Message: "nothing was restored since spawnd started"}
+}

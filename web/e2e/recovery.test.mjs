@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The host was switched off: its runtime folder and every process are gone. The
+// page offers what was noted, and shows it as a record.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
+import { screenshot, typeLine, until, untilLive, untilScreen } from './browser.mjs';
+import { drive, knownShell, visit } from './person.mjs';
+import { binary, Spawnd, skip } from './spawnd.mjs';
+
+const run = promisify(execFile);
+let spawnd;
+
+before(async () => {
+  if (!skip) spawnd = await Spawnd.create();
+});
+
+after(() => spawnd?.destroy());
+
+const spawnctl = (...args) => run(binary, args, { env: spawnd.env });
+
+/** As a power cut does: no process and no runtime folder is left. */
+async function switchOff() {
+  await spawnd.kill();
+  for (const pid of (await spawnd.workers()).values()) process.kill(pid, 'SIGKILL');
+  await rm(join(spawnd.root, 'run'), { recursive: true, force: true, maxRetries: 5 });
+  await mkdir(join(spawnd.root, 'run'), { mode: 0o700 });
+}
+
+test('after a power cut: the checkpoint in words, a restore, a record, a relaunch', { skip }, () =>
+  visit(spawnd, spawnd.url, {}, async (page) => {
+    await spawnctl('config', 'set', '--path', 'recovery.terminal_text', '--value', 'plain');
+    await spawnctl('config', 'set', '--path', 'recovery.enabled', '--value', 'true');
+    await spawnctl('config', 'reload');
+    await knownShell(page);
+    await typeLine(page, 'echo precious-$((40 + 2))');
+    await untilScreen(page, /^precious-42$/);
+    await spawnctl('pane', 'rename', '--pane', 'p0', '--name', 'work');
+    await spawnctl('recovery', 'checkpoint');
+    await switchOff();
+    await until(page, () => window.spawn.state().link !== 'up');
+    await spawnd.start();
+    await page.getByRole('heading', { name: 'What was here before' }).waitFor();
+    await page
+      .getByText('1 session, 1 window, 1 terminal; the text of all of them')
+      .first()
+      .waitFor();
+    await screenshot(page, 'power-cut');
+    await page
+      .getByRole('button', { name: /^Restore Checkpoint/ })
+      .first()
+      .click();
+    const bar = page.locator('.strip.record');
+    await bar.getByText('it was interrupted, and may run still').waitFor();
+    await untilScreen(page, /^precious-42$/);
+    assert.deepEqual([...(await spawnd.workers())], [], 'a restore starts nothing');
+    await page.keyboard.type('x');
+    await page.getByRole('alert').getByText('This is a record').waitFor();
+    await screenshot(page, 'power-cut-record');
+    await bar.getByRole('button', { name: 'Relaunch…' }).click();
+    await page.getByRole('textbox', { name: 'Command line' }).fill("env 'PS1=new$ ' sh");
+    await page.getByRole('checkbox').check();
+    await page.getByRole('button', { name: 'Start' }).click();
+    await untilLive(page);
+    await drive(page);
+    await typeLine(page, 'echo again-$((40 + 2))');
+    await untilScreen(page, /^again-42$/);
+    const text = await page.evaluate(() => window.spawn.screenText());
+    assert.doesNotMatch(text, /precious/, 'a new terminal, and nothing of the record in it');
+  }),
+);
