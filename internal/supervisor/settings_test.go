@@ -11,7 +11,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"spawn/internal/strictjson"
 	"spawn/internal/supervisor/access"
@@ -29,13 +28,9 @@ var readers = map[string]func(inForce) any{
 	"terminalLimits":   func(now inForce) any { return now.terminalLimits() },
 	"viewersMax":       func(now inForce) any { return now.viewersMax() },
 	"unknown":          func(now inForce) any { return now.unknown() },
-	"shareMax":         func(now inForce) any { return now.shareMax() },
 	"recovery":         func(now inForce) any { return now.recovery() },
 	"endsTerminals":    func(now inForce) any { return now.endsTerminals() },
 }
-
-// unasked are those whose rooms spawnd does not run yet.
-var unasked = map[string]bool{"shareMax": true}
 
 // another returns settings in which that key alone differs from its default.
 func another(t *testing.T, k config.Key) config.Config {
@@ -123,8 +118,8 @@ func TestEachReaderIsAsked(t *testing.T) {
 		t.Error("a reader is exported, which this test does not see")
 	}
 	for name := range readers {
-		if asked[name] == unasked[name] {
-			t.Errorf("%s: asked %v, and listed as unasked %v", name, asked[name], unasked[name])
+		if !asked[name] {
+			t.Errorf("%s: nobody asks", name)
 		}
 	}
 	for name := range asked {
@@ -153,10 +148,6 @@ func TestSettingsFitTheirRooms(t *testing.T) {
 		if p := recoveryPolicy(another(t, k)); p.Check() != nil {
 			t.Errorf("%s: %v", k.Path, p.Check())
 		}
-	}
-	k, _ := config.Lookup("access.share_max_seconds")
-	if most := time.Duration(k.Max) * time.Second; most != access.ShareLifeMax {
-		t.Errorf("links may live %v by the settings and %v by the rules", most, access.ShareLifeMax)
 	}
 	if got := of(config.Default()).unknown(); got != access.UnknownReads {
 		t.Errorf("who is unknown may do %v", got)

@@ -48,8 +48,7 @@ const (
 
 // Access says what is granted without being asked for.
 type Access struct {
-	Unknown         string `json:"unknown"`
-	ShareMaxSeconds int64  `json:"share_max_seconds"`
+	Unknown string `json:"unknown"`
 }
 
 // Values of Recovery.TerminalText.

@@ -804,55 +804,6 @@ export interface Setting {
   live: boolean;
 }
 
-export interface Share {
-  /** id of the link */
-  share: string;
-  /** what is shared */
-  resource: string;
-  /** what who has the link may do */
-  right: 'read' | 'write';
-  /** what the link is for: escape it where you show it */
-  label: string;
-  /** principal that made it */
-  by: string;
-  /** when it was made, in Unix milliseconds */
-  issued_at: number;
-  /** until when it is good, in Unix milliseconds */
-  expires_at: number;
-  /** how many are attached by it */
-  viewers: number;
-}
-
-export interface ShareCreateParams {
-  /** pane or session to share, such as pane:p0 */
-  resource: string;
-  /** what who has the link may do; left out: read */
-  right?: 'read' | 'write';
-  /** what the link is for */
-  label?: string;
-  /** how long it is good; left out: 3600 */
-  seconds?: number;
-}
-
-export interface ShareCreateResult {
-  /** id of the link */
-  share: string;
-  /** the link; whoever has it is in */
-  url: string;
-  /** until when it is good, in Unix milliseconds */
-  expires_at: number;
-}
-
-export interface ShareListResult {
-  /** links that are good, the oldest first */
-  shares: Share[];
-}
-
-export interface ShareRevokeParams {
-  /** id of the link */
-  share: string;
-}
-
 export interface Tag {
   /** key of the tag */
   key: string;
@@ -1195,12 +1146,6 @@ export interface VerbCalls {
   'pane.relaunch': { params: PaneRelaunchParams; result: PaneRelaunchResult };
   /** end spawnd */
   'server.shutdown': { params: ServerShutdownParams; result: Record<string, never> };
-  /** make a link that lets whoever has it see a pane or a session */
-  'share.create': { params: ShareCreateParams; result: ShareCreateResult };
-  /** list the links that are good */
-  'share.list': { params: Record<string, never>; result: ShareListResult };
-  /** end a link, and the viewers that came by it */
-  'share.revoke': { params: ShareRevokeParams; result: Record<string, never> };
 }
 
 export type VerbName = keyof VerbCalls;

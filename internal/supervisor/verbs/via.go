@@ -7,16 +7,6 @@ import (
 	"slices"
 )
 
-// later are rows whose servers are not joined yet. To serve one: let Server embed its interface, and move
-// its slice to table.
-//
-//	links                       Sharing
-var later = slices.Concat(shareVerbs)
-
-// Later returns the rows that this spawnd has no server for: a page knows their types and copes with
-// CodeUnsupported.
-func Later() []Verb { return slices.Clone(later) }
-
 // via does a verb by one method of what the server is.
 func via[S any, P params, R any](do func(S, context.Context, P) (R, error)) func(context.Context, *ask, P) (R, error) {
 	return func(ctx context.Context, a *ask, p P) (R, error) { return do(a.Server.(S), ctx, p) }

@@ -4,14 +4,6 @@ package verbs
 
 import "context"
 
-// Sharing is what the verbs of links act on. Who asks is CallerOf the context.
-type Sharing interface {
-	CreateShare(ctx context.Context, p ShareCreateParams) (ShareCreateResult, error)
-	// Shares lists what the caller may know of.
-	Shares(ctx context.Context, p Empty) (ShareListResult, error)
-	RevokeShare(ctx context.Context, p ShareRevokeParams) (Empty, error)
-}
-
 // Granting is what the verbs of grants and devices act on. Who asks is CallerOf the context.
 type Granting interface {
 	IssueGrant(ctx context.Context, p GrantIssueParams) (GrantIssueResult, error)
@@ -23,11 +15,8 @@ type Granting interface {
 	RevokeDevice(ctx context.Context, p DeviceRevokeParams) (Empty, error)
 }
 
-// Names of the verbs of sharing.
+// Names of the verbs of grants and devices.
 const (
-	ShareCreate  = "share.create"
-	ShareList    = "share.list"
-	ShareRevoke  = "share.revoke"
 	GrantIssue   = "grant.issue"
 	GrantList    = "grant.list"
 	GrantRevoke  = "grant.revoke"
@@ -36,38 +25,6 @@ const (
 )
 
 type (
-	ShareCreateParams struct {
-		Resource string `json:"resource" like:"resource" help:"pane or session to share, such as pane:p0"`
-		Right    string `json:"right,omitzero" enum:"read,write" help:"what who has the link may do; left out: read"`
-		Label    string `json:"label,omitzero" max:"128" help:"what the link is for"`
-		Seconds  uint32 `json:"seconds,omitzero" min:"1" max:"604800" help:"how long it is good; left out: 3600"`
-	}
-
-	ShareCreateResult struct {
-		Share     string `json:"share" like:"grant" help:"id of the link"`
-		URL       string `json:"url" help:"the link; whoever has it is in"`
-		ExpiresAt int64  `json:"expires_at" help:"until when it is good, in Unix milliseconds"`
-	}
-
-	ShareListResult struct {
-		Shares []Share `json:"shares" help:"links that are good, the oldest first"`
-	}
-
-	Share struct {
-		Share     string `json:"share" like:"grant" help:"id of the link"`
-		Resource  string `json:"resource" like:"resource" help:"what is shared"`
-		Right     string `json:"right" enum:"read,write" help:"what who has the link may do"`
-		Label     string `json:"label" help:"what the link is for: escape it where you show it"`
-		By        string `json:"by" help:"principal that made it"`
-		IssuedAt  int64  `json:"issued_at" help:"when it was made, in Unix milliseconds"`
-		ExpiresAt int64  `json:"expires_at" help:"until when it is good, in Unix milliseconds"`
-		Viewers   int    `json:"viewers" help:"how many are attached by it"`
-	}
-
-	ShareRevokeParams struct {
-		Share string `json:"share" like:"grant" help:"id of the link"`
-	}
-
 	// GrantIssueParams say who is given what. Nobody can give more than they have.
 	GrantIssueParams struct {
 		Principal string  `json:"principal,omitzero" max:"64" help:"who is given it; left out: a new agent, whose token is the result"`
@@ -123,11 +80,9 @@ type (
 	}
 )
 
-func (p ShareCreateParams) on() Resource { return Resource(p.Resource) }
-func (ShareRevokeParams) on() Resource   { return ServerRoot }
-func (GrantIssueParams) on() Resource    { return ServerRoot }
-func (GrantRevokeParams) on() Resource   { return ServerRoot }
-func (DeviceRevokeParams) on() Resource  { return ServerRoot }
+func (GrantIssueParams) on() Resource   { return ServerRoot }
+func (GrantRevokeParams) on() Resource  { return ServerRoot }
+func (DeviceRevokeParams) on() Resource { return ServerRoot }
 
 func (p GrantIssueParams) check() *Error {
 	for _, s := range p.Scopes {
@@ -144,24 +99,6 @@ func (p GrantIssueParams) check() *Error {
 // exactly what they give: the Authority decides, scope by scope.
 func delegated(more ...Code) []Code {
 	return append([]Code{denied(RightRead), denied(RightWrite), denied(RightSpawn), denied(RightAdmin)}, more...)
-}
-
-var shareVerbs = []Verb{
-	row[ShareCreateParams, ShareCreateResult]{
-		Name: ShareCreate, Summary: "make a link that lets whoever has it see a pane or a session", Right: RightRead,
-		Also:   []also[ShareCreateParams]{{RightWrite, "when right is write", func(p ShareCreateParams) bool { return p.Right == "write" }}},
-		Errors: []Code{CodeNoPane, CodeNoSession, CodeFull}, Example: ShareCreateParams{Resource: "pane:p0", Seconds: 3600, Label: "review"},
-		Do: via(Sharing.CreateShare),
-	}.verb(),
-	row[Empty, ShareListResult]{
-		Name: ShareList, Summary: "list the links that are good", Right: RightRead, Each: true,
-		Do: via(Sharing.Shares),
-	}.verb(),
-	row[ShareRevokeParams, Empty]{
-		Name: ShareRevoke, Summary: "end a link, and the viewers that came by it", Own: true,
-		Errors: delegated(CodeNoGrant), Example: ShareRevokeParams{"l_0123456789abcdef"},
-		Do: via(Sharing.RevokeShare),
-	}.verb(),
 }
 
 var grantVerbs = []Verb{

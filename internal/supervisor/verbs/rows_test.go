@@ -5,7 +5,6 @@ package verbs
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -34,10 +33,10 @@ func (c crowd) Follow(_ context.Context, p EventsSubscribeParams) (EventsSubscri
 	return EventsSubscribeResult{"spawn/x"}, next, nil
 }
 
-// ofLater runs a row, served or not, as a connection would.
-func ofLater(t *testing.T, c *conn, name, params string) (any, error) {
+// doRow runs a row as a connection would.
+func doRow(t *testing.T, c *conn, name, params string) (any, error) {
 	t.Helper()
-	for _, v := range slices.Concat(table, later) {
+	for _, v := range table {
 		if v.Name == name {
 			return v.run(t.Context(), &ask{c.s.o.Server, c, Owner{}}, Raw(params))
 		}
@@ -57,7 +56,7 @@ func TestLinesFollowUntilThePeerGoes(t *testing.T) {
 	for c = range r.s.mu.conns {
 	}
 	r.s.mu.Unlock()
-	result, err := ofLater(t, c, EventsSubscribe, `{}`)
+	result, err := doRow(t, c, EventsSubscribe, `{}`)
 	if err != nil || result != (EventsSubscribeResult{"spawn/x"}) {
 		t.Fatal(result, err)
 	}
@@ -85,7 +84,7 @@ func TestHowLongAVerbMayRun(t *testing.T) {
 		`{"pane":"p0","text":"x","timeout_ms":600000}`: 10 * time.Minute,
 		`{"pane":"p0"}`:                                runTimeout,
 	} {
-		for _, v := range allRows() {
+		for _, v := range table {
 			if v.Name == PaneWait && v.Long(Raw(params)) != want {
 				t.Errorf("%s: %v, want %v", params, v.Long(Raw(params)), want)
 			}
@@ -94,9 +93,9 @@ func TestHowLongAVerbMayRun(t *testing.T) {
 }
 
 // Parameters that exclude or need each other are told before anything is done.
-func TestLaterParametersLimitEachOther(t *testing.T) {
+func TestParametersLimitEachOther(t *testing.T) {
 	byName := map[string]Verb{}
-	for _, v := range allRows() {
+	for _, v := range table {
 		byName[v.Name] = v
 	}
 	for _, c := range []struct{ verb, params, param string }{
