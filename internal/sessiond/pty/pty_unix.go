@@ -55,7 +55,7 @@ func Start(o Options) (*Terminal, error) {
 		return nil, errors.Join(fmt.Errorf("open pseudo-terminal: %w", err), master.Close())
 	}
 	t := &Terminal{master: master, raw: raw, children: make(chan os.Signal, 1)}
-	t.reading.gather = t.reading.readAll
+	t.reading.gather = t.reading.readOn
 	signal.Notify(t.children, syscall.SIGCHLD) // before the fork: an early death must not be missed
 	if t.pid, err = fork(path, o, slave); err != nil {
 		signal.Stop(t.children)
@@ -133,10 +133,10 @@ func fork(path string, o Options, slave *os.File) (int, error) {
 // Pid is the process id, session id and process group id of the program. It means nothing after Wait has returned.
 func (t *Terminal) Pid() int { return t.pid }
 
-// Read waits until the program has written something and returns all of it that is there, as far as p has room: the kernel
-// hands out at most 4 KiB a time, and more moves up while those are read. It is one goroutine's at a time. io.EOF means that at this moment
-// no process has the terminal open; while the program lives it may open it again, so a reader that saw Wait return may
-// stop, and another should come back.
+// Read waits until the program has written something and returns it, with more of a program that writes much, as far as p has
+// room: the kernel hands out at most 4 KiB a time, and moves up more while those are read. It is one goroutine's at a
+// time. io.EOF means that at this moment no process has the terminal open; while the program lives it may open it
+// again, so a reader that saw Wait return may stop, and another should come back.
 //
 // hop out 1/6: the terminal's bytes enter here, and nothing before this line may change them.
 func (t *Terminal) Read(p []byte) (int, error) {
@@ -150,6 +150,10 @@ func (t *Terminal) Read(p []byte) (int, error) {
 	return r.n, r.err
 }
 
+// readOnBytes is what the kernel must have handed out for another look: after less there is hardly more, and a key's echo does
+// not wait for the look.
+const readOnBytes = 2 << 10
+
 // reading is one call of Read, kept so that a call allocates nothing.
 type reading struct {
 	into   []byte
@@ -158,14 +162,16 @@ type reading struct {
 	gather func(fd uintptr) (done bool)
 }
 
-// readAll is gather: it is called when the terminal may have something, and asks to be called again if that was nothing.
-func (r *reading) readAll(fd uintptr) (done bool) {
+// readOn is gather: it is called when the terminal may have something, and asks to be called again if that was nothing.
+func (r *reading) readOn(fd uintptr) (done bool) {
 	for r.n < len(r.into) {
 		n, err := readNow(int(fd), r.into[r.n:])
 		switch {
-		case n > 0:
+		case n >= readOnBytes:
 			r.n += n
 			continue
+		case n > 0:
+			r.n += n
 		case err == unix.EINTR:
 			continue
 		case r.n > 0: // whatever else there is to say is said to the next call
