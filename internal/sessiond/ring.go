@@ -91,4 +91,7 @@ func (r *ring) done(p []byte) {
 // queued is how many bytes the loop is not done with.
 func (r *ring) queued() int { return int(r.given.Load() - r.taken.Load()) }
 
+// wipe forgets what nobody took. Both sides have ended.
+func (r *ring) wipe() { secret.Wipe(r.buf) }
+
 func (r *ring) offset(position uint64) int { return int((position - r.start) % ringBytes) }

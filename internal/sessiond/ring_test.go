@@ -110,3 +110,12 @@ func TestRingTellsItsEndAfterItsBytes(t *testing.T) {
 		t.Errorf("after the end %q, %v", p, more)
 	}
 }
+
+func TestRingForgetsWhatNobodyTook(t *testing.T) {
+	r := newRing()
+	r.put(copy(r.room(nil), "secret"))
+	r.wipe()
+	if bytes.Count(r.buf, []byte{0}) != ringBytes {
+		t.Error("something is left")
+	}
+}

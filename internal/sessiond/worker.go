@@ -141,6 +141,7 @@ func (w *worker) serve(ctx context.Context, ready func() error) error {
 	cancel()
 	w.held.ends.Close()
 	w.tasks.Wait()
+	w.ring.wipe()
 	if signals != nil && !errors.Is(signals, context.Canceled) {
 		err = errors.Join(err, signals)
 	}
