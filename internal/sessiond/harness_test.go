@@ -41,7 +41,6 @@ type testWorker struct {
 	folder *endpoint.Folder
 	id     endpoint.SessionID
 	clock  *fakeClock
-	chunks chan chunk // the worker's queue, to look at its length
 	stop   context.CancelFunc
 	ended  chan struct{} // closed when Run's equivalent returned
 	err    error         // valid after ended
@@ -65,7 +64,6 @@ func launch(t *testing.T, change ...func(*Config)) *testWorker {
 		t.Fatal(err)
 	}
 	tw.w = newWorker(cfg, held)
-	tw.chunks = tw.w.chunks
 	ctx, stop := context.WithCancel(context.Background())
 	tw.stop = stop
 	go func() {

@@ -17,7 +17,7 @@ import (
 // The end of a session, in this order:
 //
 //	waitLoop  the program is reaped                       → reaped
-//	readLoop  the terminal's last bytes are read          → chunks closed (or drainMax is over, or the terminal is closed)
+//	readLoop  the terminal's last bytes are read          → ring ended (or drainMax is over, or the terminal is closed)
 //	loop      OUTPUT of those bytes, then EXIT, Exited    → linger, EXIT again to each new connection
 //	loop      linger is over, or KILL, or an ordered end  → Ended
 
@@ -35,8 +35,7 @@ func (w *worker) start(s wire.Start) {
 	}
 	w.inbox.open()
 	w.term.Store(term)
-	chunks := w.chunks // the field becomes nil when the output has ended
-	w.tasks.Go(func() { w.readLoop(term, chunks) })
+	w.tasks.Go(func() { w.readLoop(term) })
 	w.tasks.Go(func() { w.writeLoop(term) })
 	w.tasks.Go(func() { w.waitLoop(term) })
 	if pty.AdoptsOrphans() {
@@ -87,7 +86,7 @@ func (w *worker) endDrain() {
 
 // endOutput ends the session when the program is reaped and all of its output was taken.
 func (w *worker) endOutput() {
-	if w.chunks != nil || !w.isReaped() {
+	if !w.ended || !w.isReaped() {
 		return
 	}
 	w.draining.disarm()

@@ -14,13 +14,13 @@ import (
 
 // Output. When all of it is full the PTY is not read, the kernel's buffer fills, and the program waits in write(2).
 const (
-	// chunkBytes is one read of the PTY. The kernel hands out about 4 KiB at a time, whatever is asked for.
-	chunkBytes = 8 << 10
-	// readMoreBytes is what one read must have brought to try another into the same chunk: a program that writes so much is
-	// likely to have written more, and two chunks cost the loop two turns.
-	readMoreBytes = 2 << 10
-	// chunksQueuedMax is how far the PTY reader may be ahead of the loop.
-	chunksQueuedMax = 8
+	// ringBytes is how far the PTY's reader may be ahead of the loop: eight chunks of 8 KiB, as the design has it, in one piece.
+	ringBytes = 8 * 8 << 10
+	// readBytesMax is what is read before the loop is told. The kernel hands out at most 4 KiB at a time, and has up to three
+	// times as much behind it, which come at once while the program writes on.
+	readBytesMax = 16 << 10
+	// strideBytes is what the loop takes at once, half of the ring: while it draws, the reader has the other half.
+	strideBytes = ringBytes / 2
 	// outboxBytesMax is what may wait for the supervisor before the loop stops taking output. It is about one socket
 	// buffer, so that a live peer always has something to read; commands are still served above it.
 	outboxBytesMax = 256 << 10
@@ -82,8 +82,8 @@ const (
 
 // Relations. Each line fails to compile when its difference is negative.
 const (
-	_ = uint(chunkBytes - 1 - readMoreBytes)                                             // a chunk has room for more
-	_ = uint(wire.OutputMax - chunkBytes)                                                // a chunk fits one OUTPUT
+	_ = uint(ringBytes - strideBytes - readBytesMax)                                     // a read has room while the loop draws
+	_ = uint(wire.OutputMax - strideBytes)                                               // a stride fits one OUTPUT
 	_ = uint(outboxBytesMax - wire.OutputMax - wire.HeaderLen)                           // the outbox holds the largest OUTPUT
 	_ = uint(outboxReplayMax - outboxBytesMax)                                           // commands outlive output
 	_ = uint(inputBytesMax - wire.InputMax)                                              // the largest INPUT fits an empty inbox

@@ -59,10 +59,7 @@ func TestLimitsAreTheSpecs(t *testing.T) {
 		{"6.2", "charge of a replay, in texts", scrollback.ReplayCopies, 2},
 		{"7", "bytes of a key", secret.KeyBytes, 32},
 
-		{"9", "chunks from the PTY", chunksQueuedMax, 8},
-		{"9", "chunks the queue really holds", cap(newWorker(Config{}, &holdings{}).chunks), 8},
-		{"9", "bytes of a chunk", chunkBytes, 8 * kib},
-		{"9", "bytes a chunk's buffer really holds", len(chunk{}.buf), 8 * kib},
+		{"9", "bytes queued from the PTY, chunks times their size", ringBytes, 8 * 8 * kib},
 	}
 	for _, r := range rows {
 		if r.ours != r.theirs {

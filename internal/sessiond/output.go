@@ -14,53 +14,21 @@ import (
 	"spawn/internal/sessiond/wire"
 )
 
-// chunk is one read of the PTY. The buffer goes back to the pool, wiped, when the loop has used it.
-type chunk struct {
-	buf *[chunkBytes]byte
-	n   int
-}
-
-// chunkPool holds the buffers that are not under way: at most as many as the queue, the reader and the loop can have.
-type chunkPool struct{ free chan *[chunkBytes]byte }
-
-func newChunkPool() *chunkPool {
-	return &chunkPool{make(chan *[chunkBytes]byte, chunksQueuedMax+2)}
-}
-
-func (p *chunkPool) get() *[chunkBytes]byte {
-	select {
-	case buf := <-p.free:
-		return buf
-	default:
-		return new([chunkBytes]byte)
-	}
-}
-
-// put takes back a buffer of which the first n bytes were used.
-func (p *chunkPool) put(buf *[chunkBytes]byte, n int) {
-	secret.Wipe(buf[:n])
-	select {
-	case p.free <- buf:
-	default:
-	}
-}
-
-// readLoop is the only reader of the PTY. It closes chunks when there will be no more output: at the end of file after the
-// program was reaped, or when the terminal was closed.
-func (w *worker) readLoop(term *pty.Terminal, chunks chan<- chunk) {
-	defer close(chunks)
+// readLoop is the only reader of the PTY. It ends the ring when there will be no more output: at the end of file after the
+// program was reaped, or when the terminal was closed. Where it waits for room, a supervisor that does not read holds the
+// program back.
+func (w *worker) readLoop(term *pty.Terminal) {
+	defer w.ring.end()
 	for {
 		last := w.isReaped() // asked before reading: what was written before the end is read after it
-		buf := w.pool.get()
-		n, err := term.Read(buf[:])
-		if n >= readMoreBytes {
-			n += term.ReadMore(buf[n:])
-		}
-		failpoint.Pass(failpoint.OutputRead)
-		if n == 0 {
-			w.pool.put(buf, 0)
-		} else if !w.handOver(chunks, chunk{buf, n}) {
+		room := w.ring.room(w.quit)
+		if room == nil {
 			return
+		}
+		n, err := term.Read(room)
+		failpoint.Pass(failpoint.OutputRead)
+		if n > 0 {
+			w.ring.put(n)
 		}
 		switch {
 		case err == nil:
@@ -69,17 +37,6 @@ func (w *worker) readLoop(term *pty.Terminal, chunks chan<- chunk) {
 		default:
 			return
 		}
-	}
-}
-
-// handOver waits until the loop has a place for c. This is where a supervisor that does not read holds the program back.
-func (w *worker) handOver(chunks chan<- chunk, c chunk) bool {
-	select {
-	case chunks <- c:
-		return true
-	case <-w.quit:
-		w.pool.put(c.buf, c.n)
-		return false
 	}
 }
 
@@ -103,42 +60,19 @@ func (w *worker) awaitReopening() {
 	}
 }
 
-// takeChunk handles what readLoop sent; more is false when it has ended.
-func (w *worker) takeChunk(c chunk, more bool) {
-	if more {
-		more = w.takeQueued(c)
-	}
+// takeOutput handles what readLoop has put by now, as far as one stride goes: under load that is one record of the log and one
+// frame for many reads. It never waits for more.
+func (w *worker) takeOutput() {
+	p, more := w.ring.next()
 	if !more {
-		w.chunks = nil
+		w.ended = true
 		w.endOutput()
+		return
 	}
-}
-
-// takeQueued handles first together with the chunks that queue behind it: under load that is one stride of the emulator, one
-// record of the log and one frame instead of eight. It never waits for more. It reports false when readLoop has ended.
-func (w *worker) takeQueued(first chunk) (more bool) {
-	w.join(first)
-	more = true
-	for joined := 1; more && joined < chunksQueuedMax; joined++ {
-		select {
-		case c, ok := <-w.chunks:
-			if more = ok; ok {
-				w.join(c)
-			}
-		default:
-			joined = chunksQueuedMax
-		}
+	if len(p) > 0 {
+		w.output(p)
+		w.ring.done(p)
 	}
-	w.output(w.batch)
-	secret.Wipe(w.batch)
-	w.batch = w.batch[:0]
-	return more
-}
-
-// join appends a chunk to the batch, and its buffer is free for the reader again.
-func (w *worker) join(c chunk) {
-	w.batch = append(w.batch, c.buf[:c.n]...)
-	w.pool.put(c.buf, c.n)
 }
 
 // output lets some of the program's bytes take effect. They are only looked at, but for counts that would freeze a

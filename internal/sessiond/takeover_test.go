@@ -55,8 +55,8 @@ func TestTakeoverWhileTheOldPeerDoesNotRead(t *testing.T) {
 	awaitBlocked(t, tw)
 	p := tw.dial()
 	before, _ := p.replay(0)
-	// All that the outbox, the queue, the batch and the socket may have taken before the program had to wait.
-	if most := uint64(outboxBytesMax + 2*chunksQueuedMax*chunkBytes + 416<<10); before > most {
+	// All that the outbox, the queue and the socket may have taken before the program had to wait.
+	if most := uint64(outboxBytesMax + ringBytes + 416<<10); before > most {
 		t.Errorf("%d bytes were taken for a peer that reads nothing, want at most %d", before, most)
 	}
 	p.output = nil
@@ -73,7 +73,7 @@ func awaitBlocked(t *testing.T, tw *testWorker) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
 		awaitNoProgress(t, tw.pid())
-		if len(tw.chunks) == chunksQueuedMax {
+		if tw.w.ring.queued() == ringBytes {
 			return
 		}
 	}

@@ -5,7 +5,7 @@
 //	            candidates            commands              wanted
 //	acceptLoop ────────────┐  reader ───────────┐  signals ─────────┐
 //	                       ▼                    ▼                   ▼
-//	PTY ──readLoop──chunks──►            l o o p            ──outbox──► writer ──► supervisor
+//	PTY ──readLoop───ring───►            l o o p            ──outbox──► writer ──► supervisor
 //	 ▲                              │ screen, log, state
 //	 └────────writeLoop◄──inbox─────┘◄── reader (typed input)
 //
@@ -61,11 +61,10 @@ type worker struct {
 	commands   chan command
 	hangups    chan uint64   // generation whose reader has ended
 	wants      chan struct{} // 1 slot: see wanted
-	chunks     chan chunk
+	ring       *ring
 	reaped     chan struct{} // closed when the program is reaped; its exit is then in exit
 	exit       wire.Exit
 	inbox      *inbox
-	pool       *chunkPool
 	// term is nil before START. The lifecycle listener signals through it without passing through the loop.
 	term atomic.Pointer[pty.Terminal]
 	// wanted is the strongest signal that came while there was nothing to signal; 0 when none.
@@ -77,7 +76,7 @@ type worker struct {
 	screen     *emulator.Terminal
 	guarded    bool // the emulator is at work, and not one of its callbacks
 	theme      *emulator.Theme
-	batch      []byte // empty between turns; room for all queued chunks
+	ended      bool // all output was taken
 	counts     *emulator.CountFilter
 	watermark  uint64 // bytes of output since the worker began, as viewers get them
 	history    history
@@ -107,14 +106,13 @@ func newWorker(cfg Config, held *holdings) *worker {
 	w := &worker{
 		clock: cfg.Clock, session: cfg.SessionID, instance: held.instance, held: held,
 		quit: make(chan struct{}), candidates: make(chan candidate), commands: make(chan command),
-		hangups: make(chan uint64), wants: make(chan struct{}, 1), chunks: make(chan chunk, chunksQueuedMax),
-		reaped: make(chan struct{}), inbox: newInbox(), pool: newChunkPool(), history: newHistory(held.log),
+		hangups: make(chan uint64), wants: make(chan struct{}, 1), ring: newRing(),
+		reaped: make(chan struct{}), inbox: newInbox(), history: newHistory(held.log),
 	}
 	if w.clock == nil {
 		w.clock = systemClock{}
 	}
 	w.startedAt = w.clock.Now()
-	w.batch = make([]byte, 0, chunksQueuedMax*chunkBytes) // never grows: append would leave old bytes behind unwiped
 	w.counts = emulator.NewCountFilter(colsDefault, rowsDefault)
 	w.newScreen(colsDefault, rowsDefault)
 	return w
@@ -143,6 +141,7 @@ func (w *worker) serve(ctx context.Context, ready func() error) error {
 	cancel()
 	w.held.ends.Close()
 	w.tasks.Wait()
+	w.ring.wipe()
 	if signals != nil && !errors.Is(signals, context.Canceled) {
 		err = errors.Join(err, signals)
 	}
@@ -153,10 +152,10 @@ func (w *worker) serve(ctx context.Context, ready func() error) error {
 func (w *worker) loop(stop <-chan struct{}) {
 	w.enter(lifecycle.Waiting)
 	for w.state != lifecycle.Ended {
-		chunks, commands, room := w.intake()
+		output, commands, room := w.intake()
 		select {
-		case c, more := <-chunks:
-			w.takeChunk(c, more)
+		case <-output:
+			w.takeOutput()
 		case c := <-commands:
 			w.obey(c)
 		case c := <-w.candidates:
@@ -188,9 +187,9 @@ func (w *worker) loop(stop <-chan struct{}) {
 
 // intake decides what the loop listens to. A supervisor that does not read costs the program its output first, and itself
 // its commands only when replays have piled up; connections, signals and timers are always served.
-func (w *worker) intake() (<-chan chunk, <-chan command, <-chan struct{}) {
+func (w *worker) intake() (output <-chan struct{}, commands <-chan command, room <-chan struct{}) {
 	if w.conn == nil {
-		return w.chunks, nil, nil
+		return w.ring.filled, nil, nil
 	}
 	switch waiting := w.conn.out.size(); {
 	case waiting >= outboxReplayMax:
@@ -198,7 +197,7 @@ func (w *worker) intake() (<-chan chunk, <-chan command, <-chan struct{}) {
 	case waiting >= outboxBytesMax:
 		return nil, w.commands, w.conn.out.room
 	}
-	return w.chunks, w.commands, nil
+	return w.ring.filled, w.commands, nil
 }
 
 // enter makes s the state and arms its time limit.

@@ -96,12 +96,9 @@ func (h *history) appendRow(t *Terminal, r *row, next follower) {
 		}
 		switch r := uint32(c & (runeMask | unusual)); {
 		case r < 0x80:
-			if r == 0 {
-				r = ' '
-			}
-			out[n] = byte(r)
-			n++
-			x++
+			run := asciiCells(out[n:], cells[x:])
+			n += run
+			x += run
 		case c&unusual == 0:
 			word, size := encodeWord(r)
 			binary.LittleEndian.PutUint32(out[n:], word)
@@ -113,6 +110,25 @@ func (h *history) appendRow(t *Terminal, r *row, next follower) {
 		}
 	}
 	h.text, h.at = out[:n], at
+}
+
+// asciiCells writes the text of the leading cells that are ASCII in the style of
+// the first, which is, and returns how many those are. dst has room for all.
+func asciiCells(dst []byte, cells []cell) int {
+	const ascii cell = 0x7f
+	same := cells[0] &^ ascii
+	dst = dst[:len(cells)]
+	for i, c := range cells {
+		if c&^ascii != same {
+			return i
+		}
+		b := byte(c)
+		if b == 0 {
+			b = ' '
+		}
+		dst[i] = b
+	}
+	return len(cells)
 }
 
 // room returns text as far as it can grow, with space for n code points and a

@@ -21,8 +21,10 @@ import (
 
 // Terminal is a program on a pseudo-terminal. All methods may be called at the same time.
 type Terminal struct {
-	master *os.File
-	pid    int // also its session and its process group
+	master  *os.File
+	raw     syscall.RawConn // of master
+	reading reading
+	pid     int // also its session and its process group
 	// children tells that some child of this process changed state. SIGCHLD is used, rather than a blocking wait, so that
 	// reaping is one step under mu and no thread sleeps in the kernel for each terminal.
 	children chan os.Signal
@@ -48,7 +50,12 @@ func Start(o Options) (*Terminal, error) {
 	}
 	failpoint.Pass(failpoint.PtyOpen)
 	defer slave.Close()
-	t := &Terminal{master: master, children: make(chan os.Signal, 1)}
+	raw, err := master.SyscallConn()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open pseudo-terminal: %w", err), master.Close())
+	}
+	t := &Terminal{master: master, raw: raw, children: make(chan os.Signal, 1)}
+	t.reading.gather = t.reading.readOn
 	signal.Notify(t.children, syscall.SIGCHLD) // before the fork: an early death must not be missed
 	if t.pid, err = fork(path, o, slave); err != nil {
 		signal.Stop(t.children)
@@ -126,29 +133,58 @@ func fork(path string, o Options, slave *os.File) (int, error) {
 // Pid is the process id, session id and process group id of the program. It means nothing after Wait has returned.
 func (t *Terminal) Pid() int { return t.pid }
 
-// Read returns what the program wrote. io.EOF means that at this moment no process has the terminal open; while the program
-// lives it may open it again, so a reader that saw Wait return may stop, and another should come back.
+// Read waits until the program has written something and returns it, with more of a program that writes much, as far as p has
+// room: the kernel hands out at most 4 KiB a time, and moves up more while those are read. It is one goroutine's at a
+// time. io.EOF means that at this moment no process has the terminal open; while the program lives it may open it
+// again, so a reader that saw Wait return may stop, and another should come back.
 //
 // hop out 1/6: the terminal's bytes enter here, and nothing before this line may change them.
 func (t *Terminal) Read(p []byte) (int, error) {
-	n, err := t.master.Read(p)
-	if n == 0 && errors.Is(err, syscall.EIO) { // Linux says EIO where others say end of file
-		err = io.EOF
+	r := &t.reading
+	r.into, r.n, r.err = p, 0, nil
+	err := t.raw.Read(r.gather)
+	r.into = nil
+	if err != nil {
+		return 0, err
 	}
-	return n, err
+	return r.n, r.err
 }
 
-// ReadMore takes what else the program has written by now, without waiting for it. 0 says nothing about the terminal's end.
-func (t *Terminal) ReadMore(p []byte) (n int) {
-	raw, err := t.master.SyscallConn()
-	if err != nil {
-		return 0
+// readOnBytes is what the kernel must have handed out for another look: after less there is hardly more, and a key's echo does
+// not wait for the look.
+const readOnBytes = 2 << 10
+
+// reading is one call of Read, kept so that a call allocates nothing.
+type reading struct {
+	into   []byte
+	n      int
+	err    error
+	gather func(fd uintptr) (done bool)
+}
+
+// readOn is gather: it is called when the terminal may have something, and asks to be called again if that was nothing.
+func (r *reading) readOn(fd uintptr) (done bool) {
+	for r.n < len(r.into) {
+		n, err := readNow(int(fd), r.into[r.n:])
+		switch {
+		case n >= readOnBytes:
+			r.n += n
+			continue
+		case n > 0:
+			r.n += n
+		case err == unix.EINTR:
+			continue
+		case r.n > 0: // whatever else there is to say is said to the next call
+		case err == unix.EAGAIN:
+			return false
+		case err == nil, err == unix.EIO: // Linux says EIO where others say end of file
+			r.err = io.EOF
+		default:
+			r.err = fmt.Errorf("read terminal: %w", err)
+		}
+		return true
 	}
-	raw.Read(func(fd uintptr) bool {
-		n, _ = unix.Read(int(fd), p)
-		return true // once is enough
-	})
-	return max(n, 0)
+	return true
 }
 
 // Write hands p to the terminal's input and waits while the program does not read. Close wakes it.
@@ -177,12 +213,8 @@ func (t *Terminal) ForegroundGroup() (pgid int, err error) {
 
 // control runs f on the master without taking it away from the poller, as File.Fd would.
 func (t *Terminal) control(verb string, f func(fd int) error) error {
-	raw, err := t.master.SyscallConn()
-	if err != nil {
-		return fmt.Errorf("%s: %w", verb, err)
-	}
 	var inner error
-	if err := raw.Control(func(fd uintptr) { inner = f(int(fd)) }); err != nil {
+	if err := t.raw.Control(func(fd uintptr) { inner = f(int(fd)) }); err != nil {
 		return fmt.Errorf("%s: %w", verb, err)
 	}
 	if inner != nil {

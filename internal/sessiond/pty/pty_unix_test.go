@@ -271,38 +271,35 @@ func TestCloseWakesReaderAndWriter(t *testing.T) {
 	}
 }
 
-func TestReadMoreTakesWhatIsThereAndWaitsForNothing(t *testing.T) {
-	term := start(t, `stty raw -echo; echo ready; read -r x; head -c 6000 /dev/zero | tr '\0' x; read -r x`)
+func TestReadTakesWhatIsThereAndWaitsForNoMore(t *testing.T) {
+	term := start(t, `stty raw -echo; echo ready; read -r x; head -c 12000 /dev/zero | tr '\0' x; read -r x`)
 	readUntil(t, term, "ready")
-	buf := make([]byte, 8192)
-	if n := term.ReadMore(buf); n != 0 {
-		t.Errorf("%d bytes although the program said nothing: %q", n, buf[:n])
-	}
 	if _, err := term.Write([]byte("\n")); err != nil {
 		t.Fatal(err)
 	}
-	more := 0
-	for got := 0; got < 6000; {
-		n, err := term.Read(buf[:1]) // waits
+	buf := make([]byte, 16<<10)
+	for got := 0; got < 12000; { // the last Read would wait for ever if it wanted to fill buf
+		n, err := term.Read(buf)
 		if err != nil {
 			t.Fatal(err)
 		}
-		rest := term.ReadMore(buf[n:])
-		more += rest
-		if got += n + rest; strings.Trim(string(buf[:n+rest]), "x") != "" {
-			t.Fatalf("read %q", buf[:n+rest])
+		if strings.Trim(string(buf[:n]), "x") != "" {
+			t.Fatalf("read %q", buf[:n])
 		}
+		got += n
 	}
-	if more == 0 {
-		t.Error("there never was more")
+}
+
+func TestReadAllocatesNothing(t *testing.T) {
+	term := start(t, `exec cat /dev/zero`)
+	buf := make([]byte, 16<<10)
+	if n := testing.AllocsPerRun(100, func() {
+		if _, err := term.Read(buf); err != nil {
+			t.Fatal(err)
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations for each Read", n)
 	}
 	term.SignalGroup(syscall.SIGKILL)
-	readAll(t, term) // the end is still Read's to tell
-	if n := term.ReadMore(buf); n != 0 {
-		t.Errorf("%d bytes after the end", n)
-	}
-	term.Close()
-	if n := term.ReadMore(buf); n != 0 {
-		t.Errorf("%d bytes of a closed terminal", n)
-	}
+	readAll(t, term)
 }
