@@ -71,15 +71,18 @@ func (w *worker) programEnds() <-chan struct{} {
 
 // beginDrain starts the time in which a background job may still keep the terminal open.
 func (w *worker) beginDrain() {
+	w.heldBack = false
 	w.draining.arm(w.clock, drainMax)
 	w.endOutput()
 }
 
-// endDrain closes a terminal that background jobs keep open. While the supervisor holds us back the time does not count:
-// what the program wrote is still in the kernel.
+// endDrain closes a terminal that background jobs keep open. A time in which the supervisor held us back does not count, even
+// if it reads again by now: what the program wrote is still in the kernel.
 func (w *worker) endDrain() {
+	held := w.heldBack
+	w.heldBack = false
 	w.draining.arm(w.clock, drainMax)
-	if w.conn == nil || w.conn.out.size() < outboxBytesMax {
+	if !held {
 		w.term.Load().Close()
 	}
 }

@@ -85,6 +85,7 @@ type worker struct {
 	conn       *connection // nil while nobody is connected
 	generation uint64      // of the newest connection
 	draining   alarm       // armed between the program's end and the end of its output
+	heldBack   bool        // output had to wait for the supervisor since draining was armed
 	ending     alarm       // armed between the steps of an ordered end
 	endStep    int         // the next of endSteps
 	stopping   bool        // an ordered end has begun: do not linger
@@ -191,7 +192,9 @@ func (w *worker) intake() (output <-chan struct{}, commands <-chan command, room
 	if w.conn == nil {
 		return w.ring.filled, nil, nil
 	}
-	switch waiting := w.conn.out.size(); {
+	waiting := w.conn.out.size()
+	w.heldBack = w.heldBack || waiting >= outboxBytesMax
+	switch {
 	case waiting >= outboxReplayMax:
 		return nil, nil, w.conn.out.room
 	case waiting >= outboxBytesMax:
