@@ -34,6 +34,9 @@ func needsRoot(t *testing.T) {
 func needsTracer(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {
+		if os.Getenv("SPAWN_REQUIRE_ALL") != "" {
+			t.Fatal(err)
+		}
 		t.Skip("strace is not installed")
 	}
 }
