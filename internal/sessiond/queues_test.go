@@ -15,7 +15,7 @@ func TestInboxRefusesEarlyInputAndDropsLateInput(t *testing.T) {
 	if err := in.put(0, []byte("x"), nil); !errors.Is(err, errEarlyInput) {
 		t.Errorf("before start: %v", err)
 	}
-	in.open()
+	in.open(nil)
 	if err := in.put(0, []byte("typed"), nil); err != nil {
 		t.Error(err)
 	}
@@ -30,7 +30,7 @@ func TestInboxRefusesEarlyInputAndDropsLateInput(t *testing.T) {
 
 func TestInboxKeepsOrderAndPutsRepliesBetweenFrames(t *testing.T) {
 	in := newInbox()
-	in.open()
+	in.open(nil)
 	in.put(0, []byte("aaaaaa"), nil)
 	in.put(0, []byte("bb"), nil)
 	piece := make([]byte, 4)
@@ -65,7 +65,7 @@ func TestInboxHoldsBackAtItsBoundAndLetsGo(t *testing.T) {
 		},
 	} {
 		in := newInbox()
-		in.open()
+		in.open(nil)
 		fill(in)
 		gone := make(chan struct{})
 		done := make(chan error, 1)
@@ -87,7 +87,7 @@ func TestInboxHoldsBackAtItsBoundAndLetsGo(t *testing.T) {
 
 func TestInboxAdoptDropsThePredecessorsInputButNoReply(t *testing.T) {
 	in := newInbox()
-	in.open()
+	in.open(nil)
 	in.put(0, []byte("old old old"), nil)
 	piece := make([]byte, 4)
 	in.take(piece)
@@ -108,7 +108,7 @@ func TestInboxAdoptDropsThePredecessorsInputButNoReply(t *testing.T) {
 }
 
 func TestOutboxCountsWhatTheKernelDoesNotHave(t *testing.T) {
-	o := newOutbox()
+	o := newOutbox(nil)
 	for range 3 {
 		if err := push(o, 0, []byte("abc"), wire.AppendOutput); err != nil {
 			t.Fatal(err)
@@ -135,7 +135,7 @@ func TestOutboxCountsWhatTheKernelDoesNotHave(t *testing.T) {
 }
 
 func TestOutboxRefusesABadFrameWhole(t *testing.T) {
-	o := newOutbox()
+	o := newOutbox(nil)
 	push(o, 0, []byte("abc"), wire.AppendOutput)
 	if err := push(o, 0, make([]byte, wire.OutputMax+1), wire.AppendOutput); !errors.Is(err, wire.ErrTooLarge) {
 		t.Error(err)
@@ -146,7 +146,7 @@ func TestOutboxRefusesABadFrameWhole(t *testing.T) {
 }
 
 func TestOutboxShut(t *testing.T) {
-	o := newOutbox()
+	o := newOutbox(nil)
 	push(o, 0, []byte("abc"), wire.AppendOutput)
 	o.shut(false)
 	push(o, 0, []byte("more"), wire.AppendOutput)
@@ -155,7 +155,7 @@ func TestOutboxShut(t *testing.T) {
 	if len(batch) != wire.HeaderLen+3 || o.take() != nil {
 		t.Error("what waited was not handed out alone")
 	}
-	o = newOutbox()
+	o = newOutbox(nil)
 	push(o, 0, []byte("abc"), wire.AppendOutput)
 	o.shut(true)
 	if o.take() != nil {
@@ -164,7 +164,7 @@ func TestOutboxShut(t *testing.T) {
 }
 
 func TestOutboxGivesLargeBuffersBackWhenIdle(t *testing.T) {
-	o := newOutbox()
+	o := newOutbox(nil)
 	push(o, 0, make([]byte, wire.OutputMax), wire.AppendOutput)
 	o.done(o.take())
 	o.trim()
@@ -185,7 +185,7 @@ func TestOutboxGivesLargeBuffersBackWhenIdle(t *testing.T) {
 }
 
 func TestPushAllocatesNothingInTheSteadyState(t *testing.T) {
-	o := newOutbox()
+	o := newOutbox(nil)
 	chunk := make([]byte, 4096)
 	if n := testing.AllocsPerRun(1000, func() {
 		push(o, wire.HeaderLen+len(chunk), chunk, wire.AppendOutput)

@@ -2,7 +2,7 @@
 
 //go:build unix
 
-package fleet
+package endpoint
 
 import (
 	"net"
@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryWrite writes what the socket takes without waiting, and returns how many bytes that was. Nobody else
+// TryWrite writes what the socket takes without waiting, and returns how many bytes that was. Nobody else
 // may be writing: it would wait for them.
-func tryWrite(conn *net.UnixConn, p []byte) (n int) {
+func TryWrite(conn *net.UnixConn, p []byte) (n int) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return 0
