@@ -62,19 +62,18 @@ func push[T any](o *outbox, hint int, v T, encode func(dst []byte, v T) ([]byte,
 // gather is the writer's, after a large batch: it lets the flood that this was a part of grow to one call's worth, but not
 // for long. Without it every few KiB wake the supervisor, and that costs more than to handle them.
 func (o *outbox) gather() {
-	if !o.await(gatherBytes) {
-		return
+	if o.await(gatherBytes) {
+		if o.pause == nil {
+			o.pause = time.NewTimer(gatherMax)
+		} else {
+			o.pause.Reset(gatherMax)
+		}
+		select {
+		case <-o.ready:
+		case <-o.pause.C:
+		}
+		o.pause.Stop()
 	}
-	if o.pause == nil {
-		o.pause = time.NewTimer(gatherMax)
-	} else {
-		o.pause.Reset(gatherMax)
-	}
-	select {
-	case <-o.ready:
-	case <-o.pause.C:
-	}
-	o.pause.Stop()
 	o.await(1)
 }
 
