@@ -7,7 +7,7 @@ package endpoint
 import (
 	"net"
 
-	"golang.org/x/sys/unix"
+	"syscall"
 )
 
 // TryWrite writes what the socket takes without waiting, and returns how many bytes that was. Nobody else
@@ -19,7 +19,7 @@ func TryWrite(conn *net.UnixConn, p []byte) (n int) {
 	}
 	// The error is told by the next write, and EAGAIN is none. A closed connection does not run the function.
 	_ = raw.Write(func(fd uintptr) bool {
-		n, _ = unix.Write(int(fd), p)
+		n, _ = syscall.Write(int(fd), p)
 		return true // once is enough
 	})
 	return max(n, 0)

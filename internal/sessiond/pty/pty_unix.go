@@ -196,7 +196,7 @@ func (t *Terminal) Write(p []byte) (int, error) { return t.master.Write(p) }
 // the next Write to meet. Nobody else may be in Write: it would wait for them.
 func (t *Terminal) TryWrite(p []byte) (n int) {
 	_ = t.raw.Write(func(fd uintptr) bool {
-		n, _ = unix.Write(int(fd), p)
+		n, _ = syscall.Write(int(fd), p)
 		return true // once is enough
 	})
 	return max(n, 0)
