@@ -52,7 +52,7 @@ type connection struct {
 
 func newConnection(raw *net.UnixConn, generation uint64) *connection {
 	return &connection{
-		raw: raw, generation: generation, out: newOutbox(),
+		raw: raw, generation: generation, out: newOutbox(straightTo(raw)),
 		gone: make(chan struct{}), acks: make(chan struct{}, 1), written: make(chan struct{}),
 	}
 }
@@ -197,7 +197,18 @@ func (w *worker) farewell() {
 	w.detach()
 }
 
-// writeLoop is the connection's only writer.
+// straightTo returns a way into the socket that doesn't wait. An error is left for the writer to meet.
+func straightTo(raw *net.UnixConn) func(p []byte) int {
+	return func(p []byte) int {
+		failpoint.Pass(failpoint.FrameBefore)
+		failpoint.Tear(failpoint.FrameTorn, p, func(half []byte) { raw.Write(half) })
+		n := endpoint.TryWrite(raw, p)
+		failpoint.Pass(failpoint.FrameWritten)
+		return n
+	}
+}
+
+// writeLoop is the connection's only waiting writer.
 //
 // hop out 3/6: whatever frames have gathered go to the socket in one call.
 func (c *connection) writeLoop() {
@@ -216,6 +227,9 @@ func (c *connection) writeLoop() {
 			c.out.shut(true)
 			c.raw.Close() // the reader fails and hangs up
 			return
+		}
+		if len(batch) >= floodBytes {
+			c.out.gather()
 		}
 	}
 }

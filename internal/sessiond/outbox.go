@@ -4,6 +4,7 @@ package sessiond
 
 import (
 	"sync"
+	"time"
 
 	"spawn/internal/sessiond/secret"
 )
@@ -12,21 +13,28 @@ import (
 // while the writer was in the kernel leaves with one system call. The loop pushes and looks at size; the writer takes.
 //
 //	loop ──push──► queued ──take──► batch ──Write──► done ──room──► loop
+//	          └──► the socket, for a little while nothing waits
+//
+// So a key's echo needs no other goroutine, and a flood wakes the supervisor for much at a time.
 type outbox struct {
-	ready chan struct{} // 1 slot: something is queued, or the box was shut
+	ready chan struct{} // 1 slot: enough is queued, or the box was shut
 	room  chan struct{} // 1 slot: a batch left
-	mu    struct {
+	// straight writes what the socket takes without waiting, and returns how much that was; nil where there is no such way.
+	straight func(p []byte) (n int)
+	pause    *time.Timer // of gather; the writer's, nil before its first
+	mu       struct {
 		sync.Mutex
 		queued   []byte
 		spare    []byte // the other buffer, wiped; nil while the writer has it
 		inFlight int    // bytes the writer has taken and not yet written
+		enough   int    // bytes that must be queued before the writer is told
 		used     bool   // something was pushed since the last trim
 		shut     bool   // pushes are dropped; take returns what is left, then nil
 	}
 }
 
-func newOutbox() *outbox {
-	return &outbox{ready: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+func newOutbox(straight func(p []byte) (n int)) *outbox {
+	return &outbox{straight: straight, ready: make(chan struct{}, 1), room: make(chan struct{}, 1)}
 }
 
 // push encodes v as one frame at the end of the queue. hint is about its size in bytes. It never waits; the caller looks at
@@ -37,12 +45,48 @@ func push[T any](o *outbox, hint int, v T, encode func(dst []byte, v T) ([]byte,
 	if o.mu.shut {
 		return nil
 	}
+	alone := len(o.mu.queued) == 0 && o.mu.inFlight == 0
 	o.reserveLocked(hint)
 	queued, err := encode(o.mu.queued, v)
 	o.mu.queued = queued
 	o.mu.used = true
-	notify(o.ready)
+	if alone && len(queued) <= straightBytesMax && o.straight != nil {
+		o.mu.queued = shift(queued, o.straight(queued))
+	}
+	if n := len(o.mu.queued); n > 0 && n >= o.mu.enough {
+		notify(o.ready)
+	}
 	return err
+}
+
+// gather is the writer's, after a large batch: it lets the flood that this was a part of grow to one call's worth, but not
+// for long. Without it every few KiB wake the supervisor, and that costs more than to handle them.
+func (o *outbox) gather() {
+	if o.await(gatherBytes) {
+		if o.pause == nil {
+			o.pause = time.NewTimer(gatherMax)
+		} else {
+			o.pause.Reset(gatherMax)
+		}
+		select {
+		case <-o.ready:
+		case <-o.pause.C:
+		}
+		o.pause.Stop()
+	}
+	o.await(1)
+}
+
+// await sets how much is enough, and reports whether there is less.
+func (o *outbox) await(enough int) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.mu.enough = enough
+	select { // what it said was of another amount
+	case <-o.ready:
+	default:
+	}
+	return len(o.mu.queued) < enough && !o.mu.shut
 }
 
 // reserveLocked makes room for n more bytes. It grows by itself, because append would leave the old bytes behind unwiped.

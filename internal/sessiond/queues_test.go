@@ -15,7 +15,7 @@ func TestInboxRefusesEarlyInputAndDropsLateInput(t *testing.T) {
 	if err := in.put(0, []byte("x"), nil); !errors.Is(err, errEarlyInput) {
 		t.Errorf("before start: %v", err)
 	}
-	in.open()
+	in.open(nil)
 	if err := in.put(0, []byte("typed"), nil); err != nil {
 		t.Error(err)
 	}
@@ -30,7 +30,7 @@ func TestInboxRefusesEarlyInputAndDropsLateInput(t *testing.T) {
 
 func TestInboxKeepsOrderAndPutsRepliesBetweenFrames(t *testing.T) {
 	in := newInbox()
-	in.open()
+	in.open(nil)
 	in.put(0, []byte("aaaaaa"), nil)
 	in.put(0, []byte("bb"), nil)
 	piece := make([]byte, 4)
@@ -65,7 +65,7 @@ func TestInboxHoldsBackAtItsBoundAndLetsGo(t *testing.T) {
 		},
 	} {
 		in := newInbox()
-		in.open()
+		in.open(nil)
 		fill(in)
 		gone := make(chan struct{})
 		done := make(chan error, 1)
@@ -87,7 +87,7 @@ func TestInboxHoldsBackAtItsBoundAndLetsGo(t *testing.T) {
 
 func TestInboxAdoptDropsThePredecessorsInputButNoReply(t *testing.T) {
 	in := newInbox()
-	in.open()
+	in.open(nil)
 	in.put(0, []byte("old old old"), nil)
 	piece := make([]byte, 4)
 	in.take(piece)
@@ -108,7 +108,7 @@ func TestInboxAdoptDropsThePredecessorsInputButNoReply(t *testing.T) {
 }
 
 func TestOutboxCountsWhatTheKernelDoesNotHave(t *testing.T) {
-	o := newOutbox()
+	o := newOutbox(nil)
 	for range 3 {
 		if err := push(o, 0, []byte("abc"), wire.AppendOutput); err != nil {
 			t.Fatal(err)
@@ -135,7 +135,7 @@ func TestOutboxCountsWhatTheKernelDoesNotHave(t *testing.T) {
 }
 
 func TestOutboxRefusesABadFrameWhole(t *testing.T) {
-	o := newOutbox()
+	o := newOutbox(nil)
 	push(o, 0, []byte("abc"), wire.AppendOutput)
 	if err := push(o, 0, make([]byte, wire.OutputMax+1), wire.AppendOutput); !errors.Is(err, wire.ErrTooLarge) {
 		t.Error(err)
@@ -146,7 +146,7 @@ func TestOutboxRefusesABadFrameWhole(t *testing.T) {
 }
 
 func TestOutboxShut(t *testing.T) {
-	o := newOutbox()
+	o := newOutbox(nil)
 	push(o, 0, []byte("abc"), wire.AppendOutput)
 	o.shut(false)
 	push(o, 0, []byte("more"), wire.AppendOutput)
@@ -155,7 +155,7 @@ func TestOutboxShut(t *testing.T) {
 	if len(batch) != wire.HeaderLen+3 || o.take() != nil {
 		t.Error("what waited was not handed out alone")
 	}
-	o = newOutbox()
+	o = newOutbox(nil)
 	push(o, 0, []byte("abc"), wire.AppendOutput)
 	o.shut(true)
 	if o.take() != nil {
@@ -164,7 +164,7 @@ func TestOutboxShut(t *testing.T) {
 }
 
 func TestOutboxGivesLargeBuffersBackWhenIdle(t *testing.T) {
-	o := newOutbox()
+	o := newOutbox(nil)
 	push(o, 0, make([]byte, wire.OutputMax), wire.AppendOutput)
 	o.done(o.take())
 	o.trim()
@@ -185,12 +185,116 @@ func TestOutboxGivesLargeBuffersBackWhenIdle(t *testing.T) {
 }
 
 func TestPushAllocatesNothingInTheSteadyState(t *testing.T) {
-	o := newOutbox()
+	o := newOutbox(nil)
 	chunk := make([]byte, 4096)
 	if n := testing.AllocsPerRun(1000, func() {
 		push(o, wire.HeaderLen+len(chunk), chunk, wire.AppendOutput)
 		o.done(o.take())
 	}); n > 0 {
 		t.Errorf("%v allocations for each chunk", n)
+	}
+}
+
+func TestInboxGivesAKeyStraightToTheTerminal(t *testing.T) {
+	var term []byte
+	room := 5
+	in := newInbox()
+	in.open(func(p []byte) int {
+		n := min(len(p), room)
+		term, room = append(term, p[:n]...), room-n
+		return n
+	})
+	in.put(0, []byte("abc"), nil)
+	if string(term) != "abc" || in.mu.bytes != 0 || len(in.mu.frames) != 0 {
+		t.Fatalf("%q written, %d bytes wait", term, in.mu.bytes)
+	}
+	in.put(0, []byte("defg"), nil) // half of it: the rest waits, and nothing passes it
+	in.answer([]byte("R"))
+	room = 10
+	in.put(0, []byte("h"), nil)
+	piece := make([]byte, 10)
+	for range 2 {
+		term = append(term, piece[:in.take(piece)]...)
+	}
+	if string(term) != "abcdefghR" {
+		t.Errorf("%q", term)
+	}
+	in.put(0, []byte("i"), nil) // the writer may be in the middle of what it took last
+	if string(term) != "abcdefghR" || in.mu.bytes != 1 {
+		t.Errorf("%q written, %d bytes wait", term, in.mu.bytes)
+	}
+}
+
+func TestOutboxGivesAnEchoStraightToTheSocket(t *testing.T) {
+	var socket []byte
+	room := 1 << 20
+	o := newOutbox(func(p []byte) int {
+		n := min(len(p), room)
+		socket, room = append(socket, p[:n]...), room-n
+		return n
+	})
+	push(o, 0, []byte("abc"), wire.AppendOutput)
+	if len(socket) != wire.HeaderLen+3 || o.size() != 0 || len(o.ready) != 0 {
+		t.Fatalf("%d bytes in the socket, %d wait", len(socket), o.size())
+	}
+	room = 4
+	push(o, 0, []byte("def"), wire.AppendOutput)
+	push(o, 0, []byte("ghi"), wire.AppendOutput) // must not pass the rest
+	if o.size() != 2*(wire.HeaderLen+3)-4 || len(o.ready) != 1 {
+		t.Fatalf("%d bytes wait", o.size())
+	}
+	room = 1 << 20
+	batch := o.take()
+	push(o, 0, []byte("jkl"), wire.AppendOutput) // nor a batch under way
+	socket = append(socket, batch...)
+	o.done(batch)
+	socket = append(socket, o.take()...)
+	var want []byte
+	for _, s := range []string{"abc", "def", "ghi", "jkl"} {
+		want, _ = wire.AppendOutput(want, []byte(s))
+	}
+	if !bytes.Equal(socket, want) {
+		t.Errorf("%q", socket)
+	}
+	push(o, 0, make([]byte, straightBytesMax+1), wire.AppendOutput)
+	if o.size() == 0 {
+		t.Error("a large frame went straight")
+	}
+}
+
+func TestOutboxGathersAFlood(t *testing.T) {
+	o := newOutbox(nil)
+	gathered := make(chan int)
+	gather := func() {
+		o.gather()
+		gathered <- o.size()
+	}
+	piece := make([]byte, gatherBytes/4)
+	push(o, 0, piece, wire.AppendOutput)
+	o.done(o.take())
+
+	go gather() // ends by itself, with whatever there is
+	if n := <-gathered; n != 0 {
+		t.Fatalf("%d bytes", n)
+	}
+	for range 4 {
+		push(o, 0, piece, wire.AppendOutput)
+	}
+	go gather() // is enough already
+	if n := <-gathered; n < gatherBytes {
+		t.Errorf("%d bytes", n)
+	}
+	if len(o.take()) < gatherBytes { // a push before or after it is told as ever
+		t.Error("not taken whole")
+	}
+	push(o, 0, []byte("x"), wire.AppendOutput)
+	if len(o.ready) != 1 {
+		t.Error("after a flood nobody is told of a little")
+	}
+	o.shut(true)
+	go gather()
+	<-gathered
+	if o.take() != nil {
+		t.Error("a shut box is not empty")
 	}
 }

@@ -16,7 +16,7 @@ import (
 // stream anew at its Watermark: the next byte of Output is the one at that position. Events may come
 // before the first Snapshot.
 type Sink interface {
-	Output(p []byte) error // at most 16 KiB
+	Output(p []byte) error // at most 64 KiB
 	Snapshot(s Snapshot) error
 	Event(e Event) error
 	// Close is called once, after which nothing else is. It may be called while another call blocks
