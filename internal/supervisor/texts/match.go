@@ -69,11 +69,11 @@ func (l *lines) in(raw []byte) (string, bool) {
 	return text, text != "" && l.match.MatchString(text)
 }
 
-// first returns the first row that matches.
-func first(re *regexp.Regexp, rows []string) (string, bool) {
-	for _, row := range rows {
-		if row = bare(row); row != "" && re.MatchString(row) {
-			return row, true
+// newestIn returns the newest line that matches.
+func newestIn(s sheet, re *regexp.Regexp) (string, bool) {
+	for from, to := range s.backward() {
+		if line := bare(strings.Join(s.plain[from:to], "")); line != "" && re.MatchString(line) {
+			return line, true
 		}
 	}
 	return "", false

@@ -197,7 +197,7 @@ func (s *sight) look(ctx context.Context) (string, bool, error) {
 	if line, ok := s.unfinished(); ok || !s.screen {
 		return line, ok, nil
 	}
-	shot, err := s.t.Capture(ctx, wire.CaptureReq{What: wire.CaptureScreen})
+	shot, err := s.t.Capture(ctx, wire.CaptureReq{What: wire.CaptureScreen, Wraps: true})
 	switch {
 	case errors.Is(err, fanout.ErrCaptures):
 		s.due = true
@@ -207,6 +207,6 @@ func (s *sight) look(ctx context.Context) (string, bool, error) {
 	case err != nil:
 		return "", false, err
 	}
-	line, ok := first(s.match, shot.Screen)
+	line, ok := newestIn(sheetOf(shot), s.match)
 	return line, ok, nil
 }
