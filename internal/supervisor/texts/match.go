@@ -69,9 +69,12 @@ func (l *lines) in(raw []byte) (string, bool) {
 	return text, text != "" && l.match.MatchString(text)
 }
 
-// newestIn returns the newest line that matches.
-func newestIn(s sheet, re *regexp.Regexp) (string, bool) {
+// onScreen returns the last line that matches of those that are on the screen, or end there.
+func onScreen(s sheet, re *regexp.Regexp) (string, bool) {
 	for from, to := range s.backward() {
+		if s.first+to <= 0 {
+			break
+		}
 		if line := bare(strings.Join(s.plain[from:to], "")); line != "" && re.MatchString(line) {
 			return line, true
 		}

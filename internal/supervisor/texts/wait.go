@@ -5,6 +5,7 @@ package texts
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"spawn/internal/sessiond/wire"
@@ -198,6 +199,9 @@ func (s *sight) look(ctx context.Context) (string, bool, error) {
 		return line, ok, nil
 	}
 	shot, err := s.t.Capture(ctx, wire.CaptureReq{What: wire.CaptureScreen, Wraps: true})
+	if err == nil && !shot.Alternate && slices.Contains(shot.ScreenWraps, 0) { // the line at the top begins above it
+		shot, err = s.t.Capture(ctx, wire.CaptureReq{What: wire.CaptureAll, MaxRows: aboveRowsMax, MaxBytes: partialBytesMax, Wraps: true})
+	}
 	switch {
 	case errors.Is(err, fanout.ErrCaptures):
 		s.due = true
@@ -207,6 +211,6 @@ func (s *sight) look(ctx context.Context) (string, bool, error) {
 	case err != nil:
 		return "", false, err
 	}
-	line, ok := newestIn(sheetOf(shot), s.match)
+	line, ok := onScreen(sheetOf(shot), s.match)
 	return line, ok, nil
 }
