@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -45,7 +46,12 @@ func (in *input) declareMember(m shape.Member) {
 		}
 	case m.Kind == shape.Text || m.Kind == shape.Decimal:
 		value := flags.String(name, "", usage(m))
-		in.values[m.Name] = func() (any, error) { return *value, nil }
+		in.values[m.Name] = func() (any, error) {
+			if !utf8.ValidString(*value) {
+				return nil, verbs.Errorf(verbs.CodeInvalidParams, "--%s is not UTF-8", name).With("param", m.Name)
+			}
+			return *value, nil
+		}
 	case m.Kind == shape.Whole:
 		value := flags.Int64(name, 0, usage(m))
 		in.values[m.Name] = func() (any, error) { return *value, nil }
@@ -57,7 +63,13 @@ func (in *input) declareMember(m shape.Member) {
 		in.values[m.Name] = func() (any, error) { return *value, nil }
 	case m.Kind == shape.Record || m.Kind == shape.List && m.Elem == shape.Record:
 		value := flags.String(name, "", usage(m)+"; as JSON")
-		in.values[m.Name] = func() (any, error) { return verbs.Raw(*value), nil }
+		in.values[m.Name] = func() (any, error) {
+			var raw verbs.Raw
+			if strictjson.Unmarshal([]byte(*value), &raw) != nil {
+				return nil, verbs.Errorf(verbs.CodeInvalidParams, "--%s is not JSON, or not as it is written here: with each member once", name).With("param", m.Name)
+			}
+			return raw, nil
+		}
 	default:
 		panic(fmt.Sprintf("spawnd: internal error: no flag can be %s", m.Name))
 	}
