@@ -4,6 +4,8 @@ package main
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -62,7 +64,7 @@ func (in *input) declareMember(m shape.Member) {
 		value := flags.StringArray(name, nil, usage(m)+"; once for each")
 		in.values[m.Name] = func() (any, error) { return *value, nil }
 	case m.Kind == shape.Record || m.Kind == shape.List && m.Elem == shape.Record:
-		value := flags.String(name, "", usage(m)+"; as JSON")
+		value := flags.String(name, "", usage(m)+"; as JSON: "+pattern(m))
 		in.values[m.Name] = func() (any, error) {
 			var raw verbs.Raw
 			if strictjson.Unmarshal([]byte(*value), &raw) != nil {
@@ -74,6 +76,19 @@ func (in *input) declareMember(m shape.Member) {
 		panic(fmt.Sprintf("spawnd: internal error: no flag can be %s", m.Name))
 	}
 	complete(in.cmd, name, in.verb, m)
+}
+
+// pattern is how a record is written, or a list of them.
+func pattern(m shape.Member) string {
+	var members []string
+	for _, of := range m.Of.Members {
+		members = append(members, strconv.Quote(of.Name)+":…")
+	}
+	object := "{" + strings.Join(members, ",") + "}"
+	if m.Kind == shape.List {
+		return "[" + object + ",…]"
+	}
+	return object
 }
 
 // usage is the help of a flag, with what the member may be.
