@@ -121,7 +121,7 @@ type (
 
 	PaneSearchResult struct {
 		Matches []Match `json:"matches" help:"what was found, the oldest first"`
-		More    bool    `json:"more" help:"older ones were left out for max"`
+		More    bool    `json:"more" help:"there may be older ones: they were left out for max, or lie in rows that were not looked at"`
 	}
 
 	Match struct {

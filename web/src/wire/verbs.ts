@@ -534,7 +534,7 @@ export interface PaneSearchParams {
 export interface PaneSearchResult {
   /** what was found, the oldest first */
   matches: Match[];
-  /** older ones were left out for max */
+  /** there may be older ones: they were left out for max, or lie in rows that were not looked at */
   more: boolean;
 }
 
