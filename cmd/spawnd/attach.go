@@ -18,6 +18,7 @@ import (
 
 func attachCommand() *cobra.Command {
 	var v visit
+	var keys string
 	cmd := &cobra.Command{
 		Use:   "attach [ID]",
 		Short: "Show a terminal in this one; " + detachHelp,
@@ -28,7 +29,7 @@ You take control of it, its size included, unless you only watch. ` + detachHelp
 The terminal goes on when you detach, when this connection breaks and when spawnd restarts. When it ends,
 the next one of its session is shown, if there is one.
 
-Keys behind Ctrl-\:
+Keys behind Ctrl-\, or the one that --keys names:
 
   d      detach
   n p    the next window of the session, the one before
@@ -45,10 +46,17 @@ Ctrl-\ twice sends it once.`,
 			if len(args) > 0 {
 				v.pane = args[0]
 			}
+			if keys != "" {
+				var err error
+				if v.keys, err = localattach.ParseKeys(keys); err != nil {
+					return invalid(fmt.Errorf("--keys: %w", err))
+				}
+			}
 			return v.run(cmd.Context(), cmd.ErrOrStderr())
 		},
 	}
 	cmd.Flags().BoolVar(&v.readOnly, "read-only", false, "watch, and never type")
+	cmd.Flags().StringVar(&keys, "keys", "", "the keys that detach, such as ctrl-] or \"ctrl-a d\"; the first is the one before all others (default: "+localattach.DefaultKeys+")")
 	cmd.Flags().BoolVar(&v.one, "one", false, "end with the terminal, whatever else there is")
 	return cmd
 }
@@ -60,6 +68,7 @@ type visit struct {
 	socket        dial.Socket
 	pane          string // where to begin; "" for the one that was used last
 	readOnly, one bool
+	keys          localattach.Keys
 }
 
 func (v visit) run(ctx context.Context, messages io.Writer) error {
@@ -68,7 +77,7 @@ func (v visit) run(ctx context.Context, messages io.Writer) error {
 		return err
 	}
 	outcome, err := localattach.Run(ctx, localattach.Options{
-		In: os.Stdin, Out: os.Stdout, Pane: v.pane, Places: v, One: v.one, Retry: mayPass, Dial: v.dial,
+		In: os.Stdin, Out: os.Stdout, Pane: v.pane, Places: v, One: v.one, Retry: mayPass, Dial: v.dial, Keys: v.keys,
 	})
 	if err != nil {
 		return err
@@ -94,8 +103,11 @@ func (v visit) Map(ctx context.Context) (localattach.Map, error) {
 	return localattach.Map{Windows: windows.Windows, Panes: panes.Panes}, err
 }
 
-// New is part of localattach.Places.
+// New is part of localattach.Places. Who only watches starts nothing.
 func (v visit) New(ctx context.Context, session string, cols, rows uint16) (string, error) {
+	if v.readOnly {
+		return "", invalid(errors.New("--read-only watches what there is, and starts no terminal"))
+	}
 	var made verbs.WindowResult
 	err := v.socket.Call(ctx, verbs.WindowNew, verbs.WindowNewParams{Session: session, Cols: cols, Rows: rows}, &made)
 	return made.Window.Active, err

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"spawn/internal/supervisor"
 	"spawn/internal/supervisor/config"
@@ -55,12 +57,40 @@ func exitCode(err error) int {
 	return verbs.ExitCode(err)
 }
 
-// tell writes an error: a line for people, or for who asked for JSON an object as it goes over the socket.
-func tell(out io.Writer, cmd *cobra.Command, err error) {
+// flagError says what is wrong with a flag without the words of the library that read its value.
+func flagError(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	f, want := invalid.GetFlag(), "a whole number"
+	switch f.Value.Type() {
+	case "bool":
+		want = "true or false"
+	case "uint16":
+		want += " from 0 to 65535"
+	}
+	return fmt.Errorf("--%s is %s, not %q", f.Name, want, invalid.GetValue())
+}
+
+// asksJSON reports whether the command line asks for JSON. Where its flags could not be read to the end, it is looked for.
+func asksJSON(cmd *cobra.Command, args []string) bool {
+	asked := cmd.Flags().Lookup(jsonFlag)
+	if asked == nil {
+		return false
+	}
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return asked.Value.String() == "true" || !asked.Changed && slices.Contains(args, "--"+jsonFlag)
+}
+
+// tell writes an error: a line for people, or as JSON the object that goes over the socket.
+func tell(out io.Writer, asJSON bool, err error) {
 	if errors.As(err, new(verdict)) {
 		return
 	}
-	if asked := cmd.Flags().Lookup(jsonFlag); asked == nil || asked.Value.String() != "true" {
+	if !asJSON {
 		lines := strings.Split(err.Error(), "\n")
 		for i, line := range lines {
 			lines[i] = escaped(line) // it may name what somebody else chose

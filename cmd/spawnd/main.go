@@ -26,9 +26,16 @@ func run(args []string) int {
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil {
-		tell(os.Stderr, cmd, err)
+		tell(os.Stderr, asksJSON(cmd, args), err)
 	}
 	return exitCode(err)
+}
+
+// passJSON lets --json stand in front of the word of a command below, which has the flag itself: here it says that no
+// value follows.
+func passJSON(cmd *cobra.Command) {
+	cmd.Flags().Bool(jsonFlag, false, "")
+	cmd.Flags().Lookup(jsonFlag).Hidden = true
 }
 
 func rootCommand() *cobra.Command {
@@ -41,7 +48,8 @@ func rootCommand() *cobra.Command {
 		Args:          noArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return invalid(err) })
+	passJSON(root)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return invalid(flagError(err)) })
 	root.AddCommand(serveCommand(), installServiceCommand(), mcpCommand(), guideCommand())
 	root.AddCommand(terminalCommands()...)
 	root.AddCommand(verbCommands()...)

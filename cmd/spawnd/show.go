@@ -171,7 +171,7 @@ func printPanes(out io.Writer, panes []verbs.Pane) error {
 	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tSTATE\tSIZE\tPID\tRUNS\tNAME\tTITLE")
 	for _, p := range panes {
-		fmt.Fprintf(table, "%s\t%s\t%dx%d\t%s\t%s\t%s\t%s\n", p.ID, stateText(p), p.Cols, p.Rows, pidText(p.PID),
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.ID, stateText(p), sizeText(p), pidText(p.PID),
 			escaped(p.Foreground), escaped(p.Name), escaped(p.Title))
 	}
 	return table.Flush()
@@ -188,6 +188,14 @@ func stateText(p verbs.Pane) string {
 		return "lost (status unknown)"
 	}
 	return string(p.State)
+}
+
+// sizeText is a dash for a terminal that had ended before this spawnd began: nobody knows how large it was.
+func sizeText(p verbs.Pane) string {
+	if p.Cols == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%dx%d", p.Cols, p.Rows)
 }
 
 func pidText(pid int) string {

@@ -152,7 +152,22 @@ func TestOneTerminalShowsManyPanes(t *testing.T) {
 	if err := s.leaves(); err != nil {
 		t.Error(err)
 	}
+	s = sitDown(h, "--read-only", "--keys", "ctrl-a q", "p1")
+	s.sees("one got e")
+	s.types("\x01c") // who watches starts no terminal
+	s.sees("starts no terminal")
+	s.types("\x1cdf\r\x01q") // nor types
+	s.sees("detached from p1, which goes on")
+	if err := s.leaves(); err != nil {
+		t.Error(err)
+	}
 	h.CloseAll()
+
+	s = sitDown(h, "--read-only")
+	s.sees("starts no terminal")
+	if err := s.leaves(); err == nil {
+		t.Error("a success with nothing to watch")
+	}
 
 	s = sitDown(h) // nothing is there: a login shell is started, and what ends last ends the attachment
 	s.types("exit 7\r")

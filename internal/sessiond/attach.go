@@ -155,9 +155,9 @@ func (w *worker) hello() wire.Hello {
 	return h
 }
 
-// capabilities is what HELLO lists. The last two tell, by way of spawnd, what no worker has another place to tell.
+// capabilities is what HELLO lists. The conditional ones tell, by way of spawnd, what no worker has another place to tell.
 func (w *worker) capabilities() []string {
-	names := []string{wire.CapHistory, wire.CapCapture, wire.CapTheme, wire.CapNotice, capScreenReplay}
+	names := []string{wire.CapHistory, wire.CapCapture, wire.CapTheme, wire.CapNotice, wire.CapWraps, capScreenReplay}
 	if w.held.keyLocked {
 		names = append(names, wire.CapLockedKey)
 	}

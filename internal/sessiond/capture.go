@@ -28,7 +28,7 @@ func (w *worker) executeCapture(payload []byte) error {
 		err = push(w.conn.out, frameHint+size, c, wire.AppendCapture)
 	}
 	if errors.Is(err, wire.ErrTooLarge) {
-		c.Screen, c.StyledScreen, c.History, c.StyledHistory = nil, nil, nil, nil
+		c.Screen, c.StyledScreen, c.History, c.StyledHistory, c.ScreenWraps, c.HistoryWraps = nil, nil, nil, nil, nil, nil
 		c.Oversize = true
 		err = push(w.conn.out, frameHint, c, wire.AppendCapture)
 	}
@@ -62,6 +62,9 @@ func captureScreen(c *wire.Capture, screen *emulator.Terminal, req wire.CaptureR
 	}
 	if req.HasScreen() {
 		c.Screen, c.StyledScreen = v.Plain, v.Styled
+		if req.Wraps {
+			c.ScreenWraps = v.Continued
+		}
 	}
 }
 
@@ -74,12 +77,12 @@ func (w *worker) captureHistory(c *wire.Capture, req wire.CaptureReq) {
 		return
 	}
 	rows, size := int(req.MaxRows), int(min(req.MaxBytes, wire.HistoryTextMax))
-	if req.Styled {
-		c.History, c.StyledHistory, c.Clipped = emulator.StyledHistory(text, int(c.Cols), rows, size)
-	} else {
-		c.History, c.Clipped = emulator.PlainHistory(text, int(c.Cols), rows, size)
-	}
+	h := emulator.RowsOf(text, int(c.Cols), rows, size, req.Styled)
 	secret.Wipe(text)
+	c.History, c.StyledHistory, c.Clipped = h.Plain, h.Styled, h.Cut
+	if req.Wraps {
+		c.HistoryWraps = h.Continued
+	}
 }
 
 // textBytes is about how much room the rows of a capture take.
@@ -89,5 +92,8 @@ func textBytes(c wire.Capture) (n int) {
 			n += len(row) + len(`"",`)
 		}
 	}
-	return n
+	return n + indexBytesMax*(len(c.ScreenWraps)+len(c.HistoryWraps))
 }
+
+// indexBytesMax is what an index of a row takes at most: there are fewer rows than bytes of text.
+const indexBytesMax = len("12345678,")

@@ -9,25 +9,21 @@ import (
 	"unicode/utf8"
 )
 
-// PlainHistory returns the rows that committed text takes at a width, oldest
-// first. It keeps the newest: at most rowsMax, of at most bytesMax bytes
-// together. cut says that there were older ones.
-func PlainHistory(text []byte, cols, rowsMax, bytesMax int) (rows []string, cut bool) {
-	rows, _, cut = historyRows(text, cols, rowsMax, bytesMax, false)
-	return rows, cut
+// HistoryRows are rows that committed text takes at a width, oldest first.
+type HistoryRows struct {
+	Plain, Styled []string // Styled is nil when it wasn't asked for
+	Continued     []int    // rows that continue the one before, which the width ended; rising
+	Cut           bool     // there were older ones
 }
 
-// StyledHistory is PlainHistory with each row once more as text with SGR. Both
-// count as bytes.
-func StyledHistory(text []byte, cols, rowsMax, bytesMax int) (rows, styled []string, cut bool) {
-	return historyRows(text, cols, rowsMax, bytesMax, true)
-}
-
-func historyRows(text []byte, cols, rowsMax, bytesMax int, withStyle bool) (rows, styled []string, cut bool) {
+// RowsOf returns the newest rows of committed text: at most rowsMax, of at most
+// bytesMax bytes together, for which plain and styled ones both count.
+func RowsOf(text []byte, cols, rowsMax, bytesMax int, styled bool) HistoryRows {
+	var h HistoryRows
 	cols, _ = clampSize(cols, 1)
 	text = bytes.TrimSuffix(text, lineBreak)
 	var line unstyled
-	for more := len(text) > 0; more && !cut; {
+	for more := len(text) > 0; more && !h.Cut; {
 		from := text
 		at := bytes.LastIndex(text, lineBreak)
 		if more = at >= 0; more {
@@ -37,22 +33,29 @@ func historyRows(text []byte, cols, rowsMax, bytesMax int, withStyle bool) (rows
 		ends := wrapPlain(line.text, cols)
 		for i := len(ends) - 1; i > 0; i-- {
 			row, look := line.text[ends[i-1]:ends[i]], []byte(nil)
-			if withStyle {
+			if styled {
 				look = line.appendStyled(nil, ends[i-1], ends[i])
 			}
-			if cut = len(rows) == rowsMax || len(row)+len(look) > bytesMax; cut {
+			if h.Cut = len(h.Plain) == rowsMax || len(row)+len(look) > bytesMax; h.Cut {
 				break
 			}
 			bytesMax -= len(row) + len(look)
-			rows = append(rows, string(row))
-			if withStyle {
-				styled = append(styled, string(look))
+			if i > 1 {
+				h.Continued = append(h.Continued, len(h.Plain)) // counted from the end, for now
+			}
+			h.Plain = append(h.Plain, string(row))
+			if styled {
+				h.Styled = append(h.Styled, string(look))
 			}
 		}
 	}
-	slices.Reverse(rows)
-	slices.Reverse(styled)
-	return rows, styled, cut
+	slices.Reverse(h.Plain)
+	slices.Reverse(h.Styled)
+	slices.Reverse(h.Continued)
+	for i := range h.Continued {
+		h.Continued[i] = len(h.Plain) - 1 - h.Continued[i]
+	}
+	return h
 }
 
 var lineBreak = []byte("\r\n")

@@ -3,6 +3,7 @@
 package wire
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -21,6 +22,8 @@ type CaptureReq struct {
 	MaxRows  uint32 `json:"max_rows"`  // most rows of history, newest kept; 0 for none
 	MaxBytes uint32 `json:"max_bytes"` // most bytes of history text, newest rows kept; 0 for none
 	Styled   bool   `json:"styled"`    // each row once more with SGR, which counts as text
+	// Wraps asks which rows continue others. It is for workers that list CapWraps.
+	Wraps bool `json:"wraps,omitzero"`
 }
 
 // HasScreen reports whether rows of a screen are asked for.
@@ -64,6 +67,10 @@ type Capture struct {
 	Clipped       bool          `json:"clipped"`        // older history exists that the limits left out
 	Lost          bool          `json:"lost"`           // the history cannot be had: the log is disabled or damaged
 	Oversize      bool          `json:"oversize"`       // the rows would not fit a frame: there are none
+	// The indices, rising, of rows that continue the one before because the terminal's width ended that; only if asked
+	// for. The first of the screen continues the last of the history.
+	ScreenWraps  []int `json:"screen_wraps,omitzero"`
+	HistoryWraps []int `json:"history_wraps,omitzero"`
 }
 
 // CaptureCursor is where the next character goes.
@@ -115,10 +122,22 @@ func (c Capture) check() error {
 	case c.Oversize && len(c.Screen)+len(c.History) != 0:
 		return fmt.Errorf("%w: rows both too many and given", ErrPayload)
 	}
-	if err := c.Modes.check(); err != nil {
+	if err := errors.Join(c.Modes.check(), checkIndices(c.ScreenWraps, len(c.Screen)), checkIndices(c.HistoryWraps, len(c.History))); err != nil {
 		return err
 	}
 	return c.checkText()
+}
+
+// checkIndices wants some of n rows, rising.
+func checkIndices(indices []int, n int) error {
+	next := 0
+	for _, i := range indices {
+		if i < next || i >= n {
+			return fmt.Errorf("%w: row %d of %d continues another, after row %d", ErrPayload, i, n, next-1)
+		}
+		next = i + 1
+	}
+	return nil
 }
 
 func (m CaptureModes) check() error {

@@ -215,6 +215,9 @@ func TestCaptureIsPlainAndWhole(t *testing.T) {
 		"styled with a link":   {Cols: 80, Rows: 1, Screen: []string{"a"}, StyledScreen: []string{"\x1b]8;;http://a\x1b\\a"}},
 		"styled with a prefix": {Cols: 80, Rows: 1, Screen: []string{"a"}, StyledScreen: []string{"\x1b[>4ma"}},
 		"styled, cut off":      {Cols: 80, Rows: 1, Screen: []string{"a"}, StyledScreen: []string{"a\x1b["}},
+		"wraps outside":        {Cols: 80, Rows: 1, Screen: []string{"a"}, ScreenWraps: []int{1}},
+		"wraps below":          {Cols: 80, Rows: 1, History: []string{"a"}, HistoryWraps: []int{-1}},
+		"wraps fall":           {Cols: 80, Rows: 1, History: []string{"a", "b"}, HistoryWraps: []int{1, 0}},
 		"styled with CR":       {Cols: 80, Rows: 1, Screen: []string{"a"}, StyledScreen: []string{"a\r"}},
 	} {
 		if _, err := AppendCapture(nil, c); !errors.Is(err, ErrPayload) {

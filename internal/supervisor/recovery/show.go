@@ -78,9 +78,6 @@ func (s *Shown) Screen(styled bool) (plain, withStyle []string) {
 func (s *Shown) History(rowsMax, bytesMax int, styled bool) (plain, withStyle []string, cut bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if styled {
-		return emulator.StyledHistory(s.mu.history, s.Cols, rowsMax, bytesMax)
-	}
-	plain, cut = emulator.PlainHistory(s.mu.history, s.Cols, rowsMax, bytesMax)
-	return plain, nil, cut
+	h := emulator.RowsOf(s.mu.history, s.Cols, rowsMax, bytesMax, styled)
+	return h.Plain, h.Styled, h.Cut
 }

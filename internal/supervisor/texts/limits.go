@@ -13,6 +13,8 @@ const (
 	lookEvery = 100 * time.Millisecond
 	// partialBytesMax bounds the unfinished line in which a wait looks for a text; the rest is its front.
 	partialBytesMax = 64 << 10
+	// aboveRowsMax bounds the rows above the screen in which a wait looks for the front of the screen's first line.
+	aboveRowsMax = 1000
 	// marksGrace is how long a shell that has marked nothing yet may take to its first prompt, and one whose
 	// command is over to make the next.
 	marksGrace = 3 * time.Second

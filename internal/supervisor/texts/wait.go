@@ -5,6 +5,7 @@ package texts
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"spawn/internal/sessiond/wire"
@@ -197,7 +198,10 @@ func (s *sight) look(ctx context.Context) (string, bool, error) {
 	if line, ok := s.unfinished(); ok || !s.screen {
 		return line, ok, nil
 	}
-	shot, err := s.t.Capture(ctx, wire.CaptureReq{What: wire.CaptureScreen})
+	shot, err := s.t.Capture(ctx, wire.CaptureReq{What: wire.CaptureScreen, Wraps: true})
+	if err == nil && !shot.Alternate && slices.Contains(shot.ScreenWraps, 0) { // the line at the top begins above it
+		shot, err = s.t.Capture(ctx, wire.CaptureReq{What: wire.CaptureAll, MaxRows: aboveRowsMax, MaxBytes: partialBytesMax, Wraps: true})
+	}
 	switch {
 	case errors.Is(err, fanout.ErrCaptures):
 		s.due = true
@@ -207,6 +211,6 @@ func (s *sight) look(ctx context.Context) (string, bool, error) {
 	case err != nil:
 		return "", false, err
 	}
-	line, ok := first(s.match, shot.Screen)
+	line, ok := onScreen(sheetOf(shot), s.match)
 	return line, ok, nil
 }

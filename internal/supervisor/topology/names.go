@@ -43,11 +43,11 @@ func CleanTitle(title string) string {
 }
 
 // keepShown drops control, format (direction marks, zero-width spaces, tags), line-separating and private
-// characters. A joiner stays between two characters that show, where it makes one emoji or one Persian
+// characters, and letters and marks that show nothing (the fillers of Hangul, the grapheme joiner). A joiner stays between two characters that show, where it makes one emoji or one Persian
 // word of them. Dropping twice drops nothing more.
 func keepShown(s string) string {
 	kept := strings.Map(func(r rune) rune {
-		if isJoiner(r) || unicode.IsGraphic(r) && r != '\u2028' && r != '\u2029' {
+		if isJoiner(r) || unicode.IsGraphic(r) && !unicode.In(r, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point) {
 			return r
 		}
 		return -1

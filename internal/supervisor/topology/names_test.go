@@ -13,7 +13,7 @@ import (
 
 func TestNamesThatDoNotShowAreRefused(t *testing.T) {
 	for _, bad := range []string{
-		"a\nb", "a\x1b[31mb", "a\x00", "a\u202eb", "a\u2066b", "a\u200bb", "a\u2028b", "a\u0085b", "a\xffb", "a\u200d", "\u200da", "a\ufeffb", "a\U000e0041", "a\ue000",
+		"a\nb", "a\x1b[31mb", "a\x00", "a\u202eb", "a\u2066b", "a\u200bb", "a\u2028b", "a\u0085b", "a\xffb", "a\u200d", "\u200da", "a\ufeffb", "a\U000e0041", "a\ue000", "\u3164", "a\u115fb", "a\u034fb", "a\uffa0",
 		strings.Repeat("a", NameRunesMax+1),
 	} {
 		if got, err := CleanName(bad); !errors.Is(err, ErrName) {

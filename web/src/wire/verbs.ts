@@ -260,9 +260,9 @@ export interface Match {
   row: number;
   /** column; the first is 0 */
   col: number;
-  /** columns of the match in that row */
+  /** columns of the match, which goes on in the rows below where the line does */
   length: number;
-  /** the whole row */
+  /** the whole row, joined with those that the match goes on in */
   line: string;
 }
 
@@ -362,6 +362,8 @@ export interface PaneCaptureResult {
   first: number;
   /** the rows, without the blanks at their ends */
   lines: string[];
+  /** numbers of rows that continue the line of the row before, which was too long for one */
+  continued?: number[];
   /** rows in front were left out for max */
   more: boolean;
   /** where the cursor is */
@@ -532,7 +534,7 @@ export interface PaneSearchParams {
 export interface PaneSearchResult {
   /** what was found, the oldest first */
   matches: Match[];
-  /** older ones were left out for max */
+  /** there may be older ones: they were left out for max, or lie in rows that were not looked at */
   more: boolean;
 }
 

@@ -44,8 +44,8 @@ func (s Socket) Call(ctx context.Context, verb string, params, result any) error
 	return s.ask(ctx, u, bufio.NewReader(u), verb, params, result)
 }
 
-// Follow asks for a verb of lines, reads its result, and hands over each line until spawnd ends them, each
-// returns an error, or ctx ends.
+// Follow asks for a verb of lines, reads its result, and hands over each line until each returns an error or ctx ends.
+// Lines have no end of their own: when spawnd stops them, or is gone, that is an error of code unavailable.daemon.
 func (s Socket) Follow(ctx context.Context, verb string, params, result any, each func(line []byte) error) error {
 	u, err := s.connect(ctx)
 	if err != nil {
@@ -62,8 +62,8 @@ func (s Socket) Follow(ctx context.Context, verb string, params, result any, eac
 	}
 	for {
 		line, err := verbs.ReadLine(r, verbs.AnswerBytesMax)
-		if errors.Is(err, io.EOF) {
-			return nil
+		if errors.Is(err, io.EOF) && ctx.Err() == nil {
+			return verbs.Errorf(verbs.CodeNoDaemon, "spawnd has ended what %s tells: it stopped, or took the right to it away", verb)
 		}
 		if err != nil {
 			return lost(ctx, verb, err)

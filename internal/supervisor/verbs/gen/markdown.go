@@ -25,7 +25,7 @@ request is one line of JSON and so is its answer; requests of one connection are
 {"id":2,"error":{"code":"not_found.pane","message":"there is no pane p7","data":{}}}
 ` + "```" + `
 
-Each verb is a command of the same words: ` + "`pane.list`" + ` is ` + "`spawnd pane list`" + `. With ` + "`--json`" + ` standard output has the
+Each verb that answers once or in lines is a command of the same words: ` + "`pane.list`" + ` is ` + "`spawnd pane list`" + `. With ` + "`--json`" + ` standard output has the
 result and nothing else; an error is on standard error, and its class is the exit code. [verbs.schema.json](verbs.schema.json) has every
 type as JSON Schema.
 
