@@ -68,6 +68,16 @@ func Marshal(v any) ([]byte, error) {
 	return out, nil
 }
 
+// AppendString appends s as Marshal would write it as a string. It fails on invalid UTF-8, and dst then comes back
+// as it was.
+func AppendString[T ~string | ~[]byte](dst []byte, s T) ([]byte, error) {
+	out, err := jsontext.AppendQuote(dst, s)
+	if err != nil {
+		return dst, fmt.Errorf("encode JSON: %w", err)
+	}
+	return out, nil
+}
+
 // Version reads the integer member name of the object in src and ignores all others, so that a
 // record of another version can be told apart from a damaged one before Unmarshal refuses its
 // unknown members. The object must satisfy everything else that Unmarshal demands of syntax.
