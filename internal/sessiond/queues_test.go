@@ -107,6 +107,11 @@ func TestInboxAdoptDropsThePredecessorsInputButNoReply(t *testing.T) {
 	}
 }
 
+func (o *outbox) all() int {
+	_, all := o.size()
+	return all
+}
+
 func TestOutboxCountsWhatTheKernelDoesNotHave(t *testing.T) {
 	o := newOutbox()
 	for range 3 {
@@ -115,17 +120,17 @@ func TestOutboxCountsWhatTheKernelDoesNotHave(t *testing.T) {
 		}
 	}
 	const frame = wire.HeaderLen + 3
-	if o.size() != 3*frame {
-		t.Fatalf("size %d", o.size())
+	if o.all() != 3*frame {
+		t.Fatalf("size %d", o.all())
 	}
 	batch := o.take()
 	push(o, 0, []byte("abc"), wire.AppendOutput)
-	if len(batch) != 3*frame || o.size() != 4*frame {
-		t.Fatalf("batch of %d, size %d", len(batch), o.size())
+	if len(batch) != 3*frame || o.all() != 4*frame {
+		t.Fatalf("batch of %d, size %d", len(batch), o.all())
 	}
 	o.done(batch)
-	if o.size() != frame || !bytes.Equal(batch, make([]byte, len(batch))) {
-		t.Errorf("size %d, batch not wiped: %q", o.size(), batch)
+	if o.all() != frame || !bytes.Equal(batch, make([]byte, len(batch))) {
+		t.Errorf("size %d, batch not wiped: %q", o.all(), batch)
 	}
 	select {
 	case <-o.room:
@@ -134,14 +139,38 @@ func TestOutboxCountsWhatTheKernelDoesNotHave(t *testing.T) {
 	}
 }
 
+// What the peer has asked for is on the books, and output may follow it all the same.
+func TestOutboxCountsAnswersApart(t *testing.T) {
+	o := newOutbox()
+	push(o, 0, []byte("abc"), wire.AppendOutput)
+	pushAnswer(o, 0, make([]byte, 1000), wire.AppendOutput)
+	const frame, answer = wire.HeaderLen + 3, wire.HeaderLen + 1000
+	sizes := func(stream, all int) {
+		t.Helper()
+		if s, a := o.size(); s != stream || a != all {
+			t.Errorf("%d bytes of the stream of %d, want %d of %d", s, a, stream, all)
+		}
+	}
+	sizes(frame, frame+answer)
+	batch := o.take()
+	sizes(frame, frame+answer)
+	push(o, 0, []byte("abc"), wire.AppendOutput)
+	sizes(2*frame, 2*frame+answer)
+	o.done(batch)
+	sizes(frame, frame)
+	pushAnswer(o, 0, make([]byte, 1000), wire.AppendOutput)
+	o.shut(true)
+	sizes(0, 0)
+}
+
 func TestOutboxRefusesABadFrameWhole(t *testing.T) {
 	o := newOutbox()
 	push(o, 0, []byte("abc"), wire.AppendOutput)
 	if err := push(o, 0, make([]byte, wire.OutputMax+1), wire.AppendOutput); !errors.Is(err, wire.ErrTooLarge) {
 		t.Error(err)
 	}
-	if o.size() != wire.HeaderLen+3 {
-		t.Errorf("size %d", o.size())
+	if o.all() != wire.HeaderLen+3 {
+		t.Errorf("size %d", o.all())
 	}
 }
 

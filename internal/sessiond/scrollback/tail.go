@@ -31,6 +31,7 @@ var ErrDropped = errors.New("scrollback was dropped while it was read")
 // A Tail holds a file open; Close must be called.
 type Tail struct {
 	log   *Log
+	begin uint64 // of the log at that moment
 	older uint64 // numbers below have not been read
 	next  uint64 // of the stretch's next record
 	end   uint64 // behind the stretch's last record
@@ -47,22 +48,20 @@ func (l *Log) Tail() (*Tail, error) {
 	if l.disabled {
 		return nil, ErrDisabled
 	}
-	t := &Tail{log: l, older: l.next, next: l.next, end: l.next}
+	t := &Tail{log: l, begin: l.Stats().FirstSeq, older: l.next, next: l.next, end: l.next}
 	if n := len(l.segments); n > 0 && l.segments[n-1].last+1 != l.next {
 		return nil, &DamageError{l.segments[n-1].name(), l.segments[n-1].last + 1, "the log ends too early"}
 	}
 	return t, nil
 }
 
-// More reports whether there is older text than what has been read.
-func (t *Tail) More() bool {
-	return len(t.log.segments) > 0 && t.log.segments[0].first < t.older
-}
+// More reports whether there was older text than what has been read. It may have been dropped since.
+func (t *Tail) More() bool { return t.begin < t.older }
 
-// Older goes to the stretch before what has been read. It reports false when there is none.
+// Older goes to the stretch before what has been read. It reports false when there is none any more.
 func (t *Tail) Older() bool {
 	t.end = t.older
-	for t.More() {
+	for len(t.log.segments) > 0 && t.log.segments[0].first < t.older {
 		i := t.log.holding(t.older - 1)
 		t.older = t.log.segments[i].first
 		t.next = t.older
