@@ -2,39 +2,27 @@
 
 package recovery
 
-import (
-	"slices"
-
-	"spawn/internal/strictjson"
-)
+import "spawn/internal/strictjson"
 
 // Fit encodes c so that the file has at most bytesMax bytes, and returns what it encoded: text is left out
 // pane by pane from the highest number down, never anything else. ErrSize when that is not enough.
 func Fit(c Checkpoint, bytesMax int) ([]byte, Checkpoint, error) {
 	c = c.withLists()
-	bare := c
-	bare.Panes = slices.Clone(c.Panes)
-	gains := make([]int, len(c.Panes)) // what each text adds to the file
-	for i := range bare.Panes {
-		if bare.Panes[i].Text.Availability != TextPlain {
-			continue
-		}
-		with, err := textLen(bare.Panes[i].Text)
-		if err != nil {
-			return nil, Checkpoint{}, err
-		}
-		bare.Panes[i].Text = Text{Availability: TextOmitted}
-		without, err := textLen(bare.Panes[i].Text)
-		if err != nil {
-			return nil, Checkpoint{}, err
-		}
-		gains[i] = with - without
+	bare := withoutText(c) // topology alone has to be valid, and to fit
+	if err := bare.check(Format3); err != nil {
+		return nil, Checkpoint{}, err
 	}
-	out, err := Encode(bare, bytesMax) // topology alone has to fit, and to be valid
+	size := envelopeLen
+	if err := bare.pieces(func(piece []byte) { size += quotedLen(piece) }); err != nil {
+		return nil, Checkpoint{}, err
+	}
+	if size > min(bytesMax, FileBytesMax) {
+		return nil, Checkpoint{}, oversize("does not fit the longest file allowed")
+	}
+	gains, err := textGains(c.Panes)
 	if err != nil {
 		return nil, Checkpoint{}, err
 	}
-	size := len(out)
 	for _, gain := range gains {
 		size += gain
 	}
@@ -44,24 +32,31 @@ func Fit(c Checkpoint, bytesMax int) ([]byte, Checkpoint, error) {
 			size -= gains[i]
 		}
 	}
-	out, err = Encode(c, bytesMax)
+	if err := c.check(Format3); err != nil {
+		return nil, Checkpoint{}, err
+	}
+	out, err := c.encode(Format3, size, bytesMax)
 	return out, c, err
 }
 
-// textLen is the number of bytes that a text takes in a file. Quoting works character by character, so the
-// lengths of parts add up.
-func textLen(t Text) (int, error) {
-	raw, err := strictjson.Marshal(t)
+// textGains are what the panes' texts add to a file. Quoting works character by character, so the lengths of parts add up.
+func textGains(panes []Pane) ([]int, error) {
+	gains := make([]int, len(panes))
+	absent, err := strictjson.Marshal(Text{Availability: TextOmitted})
 	if err != nil {
-		return 0, corrupt("a text is not UTF-8, or its times are out of range")
+		return nil, err
 	}
-	n := len(raw)
-	for _, c := range raw {
-		if c == '"' || c == '\\' { // JSON holds no control character
-			n++
+	var text []byte
+	for i := range panes {
+		if panes[i].Text.Availability != TextPlain {
+			continue
 		}
+		if text, err = strictjson.AppendMarshal(text[:0], &panes[i].Text); err != nil {
+			return nil, corrupt("a text is not UTF-8, or its times are out of range")
+		}
+		gains[i] = quotedLen(text) - quotedLen(absent)
 	}
-	return n, nil
+	return gains, nil
 }
 
 // ClipText makes a pane's text of captured rows: the whole screen, and as much of the history, newest
