@@ -136,14 +136,14 @@ func (w *watch) awaitStamp(ctx context.Context, at time.Duration) error {
 	}
 }
 
-// within is how long the terminal stood still between two times.
+// within is how long the terminal stood still between two times. What reaches over one of them counts where its middle is.
 func (w *watch) within(from, to time.Duration) stillness {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var s stillness
 	for i := 1; i < len(w.mu.stamps); i++ {
 		a, b := w.mu.stamps[i-1], w.mu.stamps[i]
-		if b.written <= from || a.written >= to {
+		if middle := (a.written + b.written) / 2; middle < from || middle >= to {
 			continue
 		}
 		s.lengthen(stillness{b.written - a.written, b.seen - a.seen, b.seen - b.written})

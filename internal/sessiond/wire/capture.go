@@ -3,12 +3,8 @@
 package wire
 
 import (
-	"bytes"
 	"fmt"
-	"slices"
 	"strings"
-
-	"spawn/internal/strictjson"
 )
 
 // Values of CaptureReq.What.
@@ -94,84 +90,6 @@ func AppendCapture(dst []byte, c Capture) ([]byte, error) {
 	return appendStructured(dst, KindCapture, c)
 }
 
-// A capture's history is long, and whoever makes one has a terminal to serve. So its rows can be encoded on their own, each as
-// it comes, and joined to a frame that has the same bytes as AppendCapture's.
-
-// AppendCaptureRow appends a row of history as it stands in its list, with the comma that goes behind it. On an error, the one
-// that AppendCapture would return for the row, dst comes back as it was.
-func AppendCaptureRow(dst, row []byte, styled bool) ([]byte, error) {
-	check := checkPlainRow[[]byte]
-	if styled {
-		check = func(row []byte) error { return checkStyled(string(row)) }
-	}
-	if err := check(row); err != nil {
-		return dst, fmt.Errorf("encode %v: %w", KindCapture, err)
-	}
-	out, err := strictjson.AppendString(dst, row)
-	if err != nil {
-		return dst, fmt.Errorf("encode %v: %w: %w", KindCapture, ErrPayload, err)
-	}
-	return append(out, ','), nil
-}
-
-// CaptureRows are encoded rows of a history and of the styled one, oldest first, each part any number of rows as
-// AppendCaptureRow made them. There are as many of both, or no styled ones.
-type CaptureRows struct{ Plain, Styled [][]byte }
-
-// Len is the number of bytes of all parts.
-func (r CaptureRows) Len() (n int) {
-	for _, parts := range [][][]byte{r.Plain, r.Styled} {
-		for _, p := range parts {
-			n += len(p)
-		}
-	}
-	return n
-}
-
-// AppendCaptureParts is AppendCapture of c, which has no history, with rows as its history.
-func AppendCaptureParts(dst []byte, c Capture, rows CaptureRows) ([]byte, error) {
-	if len(c.History)+len(c.StyledHistory) > 0 {
-		return dst, fmt.Errorf("encode %v: %w: history both encoded and not", KindCapture, ErrPayload)
-	}
-	if err := c.check(); err != nil {
-		return dst, fmt.Errorf("encode %v: %w", KindCapture, err)
-	}
-	body, err := strictjson.Marshal(c)
-	if err != nil {
-		return dst, fmt.Errorf("encode %v: %w: %w", KindCapture, ErrPayload, err)
-	}
-	// No string holds a quote that stands alone, and titles and rows are strings: so this is the member.
-	at := bytes.Index(body, emptyHistories)
-	parts := [][]byte{body[:at], beginHistory}
-	parts = append(parts, withoutLastComma(rows.Plain)...)
-	parts = append(parts, beginStyledHistory)
-	parts = append(parts, withoutLastComma(rows.Styled)...)
-	parts = append(parts, endHistories, body[at+len(emptyHistories):])
-	return AppendFrame(dst, KindCapture, parts...)
-}
-
-var (
-	emptyHistories     = []byte(`"history":[],"styled_history":[]`)
-	beginHistory       = []byte(`"history":[`)
-	beginStyledHistory = []byte(`],"styled_history":[`)
-	endHistories       = []byte(`]`)
-)
-
-// withoutLastComma is the parts without the comma at their end.
-func withoutLastComma(parts [][]byte) [][]byte {
-	parts = slices.DeleteFunc(slices.Clone(parts), func(p []byte) bool { return len(p) == 0 })
-	if n := len(parts); n > 0 {
-		last := parts[n-1]
-		parts[n-1] = last[:len(last)-1]
-	}
-	return parts
-}
-
-// DecodeCapture reads the payload of CAPTURE.
-func DecodeCapture(payload []byte) (Capture, error) {
-	return decodeStructured[Capture](KindCapture, payload)
-}
-
 func (c Capture) check() error {
 	if err := checkSize(c.Cols, c.Rows); err != nil {
 		return err
@@ -234,10 +152,14 @@ func checkPlain(rows []string) error {
 	return nil
 }
 
+// checkPlainRow looks at bytes, for rows are many: C1 is the one that begins with 0xC2.
 func checkPlainRow[T string | []byte](row T) error {
-	for _, r := range string(row) {
-		if isControl(r) {
-			return fmt.Errorf("%w: row holds %U", ErrPayload, r)
+	for i := range len(row) {
+		switch b := row[i]; {
+		case b < 0x20 || b == 0x7f:
+			return fmt.Errorf("%w: row holds %U", ErrPayload, b)
+		case b == 0xc2 && i+1 < len(row) && isControl(rune(row[i+1])):
+			return fmt.Errorf("%w: row holds %U", ErrPayload, row[i+1])
 		}
 	}
 	return nil

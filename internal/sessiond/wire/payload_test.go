@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -317,5 +319,54 @@ func mustAppend(t *testing.T) func(frame []byte, err error) []byte {
 			t.Fatal(err)
 		}
 		return frame
+	}
+}
+
+// The quick reading of a capture takes what the thorough reading of any structured payload takes, and nothing else.
+func FuzzDecodeCapture(f *testing.F) {
+	c := Capture{Cols: 80, Rows: 1, Title: "t", Screen: []string{`"[]`}, History: []string{"a", `b"\`, "世界", ""}, Clipped: true}
+	add := func(c Capture) {
+		frame, err := AppendCapture(nil, c)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(frame[HeaderLen:])
+	}
+	add(c)
+	c.StyledHistory = []string{"a", "\x1b[0;1mb\x1b[0m", "", "x"}
+	add(c)
+	add(Capture{Cols: 1, Rows: 1, Lost: true})
+	for _, list := range []string{``, `"a",`, `"a"]`, `"\u0061"`, `"\u001B[m"`, `"\/"`, `"\ud800"`, "\"\x1b[m\"", "\"\t\"", "\"\xff\"", `"a" ,"b"`, `null`, `1`, `"a","`} {
+		frame, err := AppendCapture(nil, Capture{Cols: 1, Rows: 1})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(bytes.Replace(frame[HeaderLen:], []byte(`"history":[`), []byte(`"history":[`+list), 1))
+		f.Add(bytes.Replace(frame[HeaderLen:], []byte(`"styled_history":[`), []byte(`"styled_history":[`+list), 1))
+	}
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		got, err := DecodeCapture(payload)
+		want, wantErr := decodeStructured[Capture](KindCapture, payload)
+		if (err == nil) != (wantErr == nil) || !reflect.DeepEqual(got, want) && err == nil {
+			t.Fatalf("read %+v, %v\nwant %+v, %v", got, err, want, wantErr)
+		}
+		if err != nil && errors.Is(wantErr, ErrPayload) != errors.Is(err, ErrPayload) {
+			t.Fatalf("error %v, want %v", err, wantErr)
+		}
+	})
+}
+
+func BenchmarkDecodeCapture(b *testing.B) {
+	c := Capture{Cols: 80, Rows: 1, Screen: []string{""}, History: slices.Repeat([]string{strings.Repeat("some text ", 8)}, 10_000)}
+	frame, err := AppendCapture(nil, c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(len(frame)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := DecodeCapture(frame[HeaderLen:]); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
