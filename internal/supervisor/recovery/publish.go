@@ -3,8 +3,10 @@
 package recovery
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 
 	"spawn/internal/sessiond/vfs"
@@ -44,7 +46,7 @@ func (s *Store) Publish(ctx context.Context, c Checkpoint) (Published, error) {
 	s.mu.stats.LastError = CodeOf(err)
 	if err == nil {
 		s.mu.stats.LastSuccess = s.now()
-		entries, scanErr := s.scan(s.now(), s.mu.policy) // reads it back: only if it is valid does it push out another
+		entries, scanErr := s.scan(s.now(), s.mu.policy) // only one that was read back, and is valid, pushes out another
 		if done.Prune = scanErr; scanErr == nil {
 			_, done.Prune = s.prune(entries, s.mu.policy)
 		}
@@ -71,11 +73,48 @@ func (s *Store) publish(ctx context.Context, c Checkpoint) (Published, error) {
 	if err != nil {
 		return Published{}, err
 	}
+	kept := textPanes(fitted)
+	done := Published{ID: c.ID, Generation: generation, TextPanes: kept, OmittedFor: textPanes(c) - kept}
+	entry := Entry{ID: c.ID, Bytes: int64(len(file))}
+	entry.judge(fitted, nil, nil) // from here on the text is in memory once, in file
 	if err := s.put(ctx, uuid, file); err != nil {
 		return Published{}, err
 	}
-	kept := textPanes(fitted)
-	return Published{ID: c.ID, Generation: generation, TextPanes: kept, OmittedFor: textPanes(c) - kept}, nil
+	s.recognise(entry, file, p)
+	return done, nil
+}
+
+// recognise reads a file back that was just written. If it is what was written it is as valid as what was encoded, and need not be
+// decoded to find that out, which takes several times its size in memory. If it is not, the next scan says what it is.
+func (s *Store) recognise(entry Entry, written []byte, p Policy) {
+	file, facts, err := s.open(entry.ID)
+	if err != nil {
+		return
+	}
+	same, err := isContent(file, written)
+	if err = errors.Join(err, file.Close("checkpoint.close")); err != nil || !same {
+		return
+	}
+	entry.facts = facts
+	s.mu.examined[entry.ID] = remembered{facts, min(p.MaxBytes, FileBytesMax), entry}
+}
+
+// isContent reports whether a file holds exactly these bytes.
+func isContent(file vfs.File, want []byte) (bool, error) {
+	chunk := make([]byte, min(writeChunk, len(want)+1))
+	for {
+		n, err := file.Read("checkpoint.read", chunk)
+		rest, same := bytes.CutPrefix(want, chunk[:n])
+		want = rest
+		switch {
+		case !same:
+			return false, nil
+		case err == io.EOF:
+			return len(want) == 0, nil
+		case err != nil:
+			return false, err
+		}
+	}
 }
 
 // nextGeneration is one more than the highest there is. A file that the system fails to read may hold that, so then
