@@ -10,8 +10,10 @@ import (
 
 const (
 	// An idle terminal should cost little, a busy one should need few system calls: the buffer starts
-	// small and doubles each time one read fills it.
+	// small and doubles each time one read fills it. It becomes half of that when slackReadsMax reads in a
+	// row have left most of it empty.
 	readerBufferMin = 4 << 10
+	slackReadsMax   = 2
 	// The largest buffer holds one whole hot frame (64 KiB and its header) and the begin of the next.
 	readerBufferMax = 72 << 10
 	// emptyReadsMax is how often the source may return neither bytes nor an error in a row.
@@ -31,6 +33,7 @@ type Reader struct {
 	buf        []byte // nil before the first Next
 	start, end int    // buf[start:end] is read and not yet handed out
 	filled     bool   // the last read filled the buffer: the next one may use a larger one
+	slack      int    // reads in a row that would have left three quarters of an empty buffer empty
 	lent       []byte // the payload that the caller holds, wiped at the next call; nil when none
 	err        error  // the error that ended the stream; it stays
 }
@@ -119,6 +122,9 @@ func (r *Reader) fill(n int) error {
 		got, err := r.src.Read(r.buf[r.end:])
 		r.end += got
 		r.filled = r.end == len(r.buf)
+		if r.slack++; r.end > len(r.buf)/4 {
+			r.slack = 0
+		}
 		if r.end-r.start >= n {
 			return nil // an error that came with enough bytes comes again with the next read
 		}
@@ -152,12 +158,15 @@ func withinFrame(err error) error {
 // room moves the unread bytes to the front of a buffer of at least n bytes.
 func (r *Reader) room(n int) {
 	size := max(len(r.buf), readerBufferMin)
-	if r.filled {
+	unread := r.buf[r.start:r.end]
+	switch {
+	case r.filled:
 		size *= 2
+	case r.slack >= slackReadsMax:
+		size, r.slack = max(size/2, readerBufferMin), 0
 	}
 	size = min(max(size, n), readerBufferMax)
-	unread := r.buf[r.start:r.end]
-	if size > len(r.buf) {
+	if size != len(r.buf) {
 		grown := make([]byte, size)
 		copy(grown, unread)
 		clear(r.buf)

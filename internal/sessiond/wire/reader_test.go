@@ -439,3 +439,39 @@ func sizeName(n int) string {
 	}
 	return map[int]string{100: "100B", 4000: "4000B"}[n]
 }
+
+// What a flood has made of the buffer is given back when the terminal is quiet again, and what was read is wiped.
+func TestReaderShrinksWhenItIsQuiet(t *testing.T) {
+	flood := bytes.Repeat(append(header(OutputMax, KindOutput), make([]byte, OutputMax)...), 20)
+	echo := append(header(1, KindOutput), 'x')
+	in, out := io.Pipe()
+	defer in.Close()
+	r := NewReader(in, FromWorker)
+	take := func(p []byte, frames int) {
+		t.Helper()
+		go out.Write(p)
+		for range frames {
+			if _, _, err := r.Next(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	take(flood, 20)
+	if len(r.buf) != readerBufferMax {
+		t.Fatalf("a flood is read through %d bytes", len(r.buf))
+	}
+	large := r.buf
+	for range 20 {
+		take(echo, 1)
+	}
+	if len(r.buf) != readerBufferMin {
+		t.Errorf("keys are read through %d bytes", len(r.buf))
+	}
+	if !bytes.Equal(large, make([]byte, len(large))) {
+		t.Error("the large buffer was let go with content")
+	}
+	take(flood, 20)
+	if len(r.buf) != readerBufferMax {
+		t.Errorf("the next flood is read through %d bytes", len(r.buf))
+	}
+}
