@@ -21,7 +21,7 @@ import (
 )
 
 // still is a worker whose loop does not run: the test takes its turns. It has a connection that nobody reads.
-func still(t *testing.T) *worker {
+func still(t testing.TB) *worker {
 	t.Helper()
 	folder := openTestFolder(t)
 	id := endpoint.NewSessionID()
@@ -54,7 +54,7 @@ func still(t *testing.T) *worker {
 }
 
 // fill commits lines until the log has dropped some.
-func (w *worker) fill(t *testing.T, line string) {
+func (w *worker) fill(t testing.TB, line string) {
 	t.Helper()
 	batch := []byte(strings.Repeat(line, max(1, 4096/len(line))))
 	for w.history.log.Stats().FirstSeq == 1 {
@@ -67,7 +67,7 @@ func (w *worker) fill(t *testing.T, line string) {
 
 var allText = wire.CaptureReq{What: wire.CaptureAll, MaxRows: 1 << 20, MaxBytes: wire.HistoryTextMax}
 
-func (w *worker) begin(t *testing.T, req wire.CaptureReq) {
+func (w *worker) begin(t testing.TB, req wire.CaptureReq) {
 	t.Helper()
 	payload, err := wire.AppendCaptureReq(nil, req)
 	if err == nil {
@@ -287,4 +287,24 @@ func TestASecondCaptureWaitsForTheFirst(t *testing.T) {
 	default:
 		t.Error("the second was not taken")
 	}
+}
+
+// BenchmarkCaptureTurn is what a capture of a full log makes output wait for, and how many turns it takes.
+func BenchmarkCaptureTurn(b *testing.B) {
+	w := still(b)
+	w.fill(b, "[12345/99999] \x1b[32mCC\x1b[0m  out/obj/some/folder/file_12345.o from src/some/folder/file_12345.c\r\n")
+	req := wire.CaptureReq{What: wire.CaptureAll, MaxRows: 10_000, MaxBytes: 1 << 20} // a checkpoint's
+	turns, captures := 0, 0
+	for b.Loop() {
+		if w.conn.capturing == nil {
+			if w.conn.out.all() > 0 {
+				w.conn.out.done(w.conn.out.take())
+			}
+			w.begin(b, req)
+			captures++
+		}
+		w.continueCapture()
+		turns++
+	}
+	b.ReportMetric(float64(turns)/float64(captures), "turns/capture")
 }
