@@ -9,9 +9,12 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"net"
 	"runtime"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
+	"time"
 )
 
 func header(n uint32, k Kind) []byte {
@@ -440,38 +443,58 @@ func sizeName(n int) string {
 	return map[int]string{100: "100B", 4000: "4000B"}[n]
 }
 
-// What a flood has made of the buffer is given back when the terminal is quiet again, and what was read is wiped.
+// What a flood has made of the buffer is given back when nothing has come for a while, wiped, and nothing that comes then is lost.
 func TestReaderShrinksWhenItIsQuiet(t *testing.T) {
-	flood := bytes.Repeat(append(header(OutputMax, KindOutput), make([]byte, OutputMax)...), 20)
-	echo := append(header(1, KindOutput), 'x')
-	in, out := io.Pipe()
-	defer in.Close()
-	r := NewReader(in, FromWorker)
-	take := func(p []byte, frames int) {
-		t.Helper()
-		go out.Write(p)
-		for range frames {
-			if _, _, err := r.Next(); err != nil {
-				t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		defer near.Close()
+		defer far.Close()
+		r := NewReader(near, FromWorker)
+		taken := make(chan int)
+		go func() {
+			for {
+				_, payload, err := r.Next()
+				if err != nil {
+					close(taken)
+					return
+				}
+				taken <- len(payload)
 			}
+		}()
+		send := func(size int) {
+			t.Helper()
+			go far.Write(append(header(uint32(size), KindOutput), make([]byte, size)...))
+			if got := <-taken; got != size {
+				t.Fatalf("took %d bytes, want %d", got, size)
+			}
+			synctest.Wait()
 		}
-	}
-	take(flood, 20)
-	if len(r.buf) != readerBufferMax {
-		t.Fatalf("a flood is read through %d bytes", len(r.buf))
-	}
-	large := r.buf
-	for range 20 {
-		take(echo, 1)
-	}
-	if len(r.buf) != readerBufferMin {
-		t.Errorf("keys are read through %d bytes", len(r.buf))
-	}
-	if !bytes.Equal(large, make([]byte, len(large))) {
-		t.Error("the large buffer was let go with content")
-	}
-	take(flood, 20)
-	if len(r.buf) != readerBufferMax {
-		t.Errorf("the next flood is read through %d bytes", len(r.buf))
-	}
+		for range 3 {
+			for range 20 {
+				send(OutputMax)
+			}
+			large := r.buf
+			if len(large) <= readerBufferMin {
+				t.Fatalf("a flood is read through %d bytes", len(large))
+			}
+			<-time.After(quietMax / 2)
+			send(1)
+			<-time.After(quietMax / 2)
+			synctest.Wait()
+			if len(r.buf) != len(large) {
+				t.Error("it was not quiet for long enough")
+			}
+			<-time.After(quietMax)
+			synctest.Wait()
+			if len(r.buf) != readerBufferMin || !bytes.Equal(large, make([]byte, len(large))) {
+				t.Errorf("after a quiet time the buffer has %d bytes", len(r.buf))
+			}
+			<-time.After(100 * quietMax)
+			send(1) // no deadline of ours is left
+		}
+		far.Close()
+		if _, more := <-taken; more {
+			t.Error("something came after the end")
+		}
+	})
 }
