@@ -40,7 +40,7 @@ func full10k() view {
 func BenchmarkFitLongHistories(b *testing.B) {
 	c := Capture(full10k(), ShutdownOpen, on(1))
 	c.ID, c.Generation, c.Socket = "c01234567-89ab-4cde-8fab-0123456789ab", 1, "/s"
-	file, kept, err := Fit(c, FileBytesMax)
+	file, kept, err := fitFile(c, FileBytesMax)
 	must(b, err)
 	if textPanes(kept) == textPanes(c) {
 		b.Fatal("everything fits")
@@ -48,7 +48,7 @@ func BenchmarkFitLongHistories(b *testing.B) {
 	b.SetBytes(int64(len(file)))
 	b.ReportAllocs()
 	for b.Loop() {
-		_, _, _ = Fit(c, FileBytesMax)
+		_, _, _ = fitFile(c, FileBytesMax)
 	}
 }
 
@@ -63,11 +63,11 @@ func BenchmarkCapture(b *testing.B) {
 func BenchmarkFit(b *testing.B) {
 	c := Capture(thousand(), ShutdownOpen, on(1))
 	c.ID, c.Generation, c.Socket = "c01234567-89ab-4cde-8fab-0123456789ab", 1, "/s"
-	file, _, err := Fit(c, FileBytesMax)
+	file, _, err := fitFile(c, FileBytesMax)
 	must(b, err)
 	b.SetBytes(int64(len(file)))
 	for b.Loop() {
-		_, _, _ = Fit(c, FileBytesMax)
+		_, _, _ = fitFile(c, FileBytesMax)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"unicode/utf8"
 
 	"spawn/internal/strictjson"
@@ -187,40 +188,49 @@ func encodeAs(c Checkpoint, format, bytesMax int) ([]byte, error) {
 		return nil, err
 	}
 	size := envelopeLen
-	err := c.pieces(func(piece []byte) { size += quotedLen(piece) })
+	err := c.pieces(func(piece []byte) error { size += quotedLen(piece); return nil })
 	if err != nil {
 		return nil, err
 	}
-	return c.encode(format, size, bytesMax)
-}
-
-// encode writes c, which was checked, as a file of a size that is known. Of the payload, only one pane is in memory at a time.
-func (c Checkpoint) encode(format, size, bytesMax int) ([]byte, error) {
 	if size > min(bytesMax, FileBytesMax) {
 		return nil, oversize("does not fit the longest file allowed")
 	}
-	out := fmt.Appendf(make([]byte, 0, size), envelopeBegin+`"`, format)
+	out := bytes.NewBuffer(make([]byte, 0, size))
+	err = c.encode(out, format)
+	return out.Bytes(), err
+}
+
+// encode writes c, which was checked, as a file. Of the payload, only one pane is in memory at a time.
+func (c Checkpoint) encode(out io.Writer, format int) error {
+	if _, err := fmt.Fprintf(out, envelopeBegin+`"`, format); err != nil {
+		return err
+	}
 	digest := sha256.New()
-	err := c.pieces(func(piece []byte) {
+	var quoted []byte
+	err := c.pieces(func(piece []byte) error {
 		digest.Write(piece)
-		out = appendQuoted(out, piece)
+		quoted = appendQuoted(quoted[:0], piece)
+		_, err := out.Write(quoted)
+		return err
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	out = append(append(out, '"'), envelopeMid...)
-	return append(hex.AppendEncode(out, digest.Sum(nil)), envelopeEnd...), nil
+	_, err = fmt.Fprintf(out, `"`+envelopeMid+"%x"+envelopeEnd, digest.Sum(nil))
+	return err
 }
 
 // pieces passes on the payload in parts, each valid during the call: what comes before the panes, then pane by pane.
-func (c Checkpoint) pieces(take func(piece []byte)) error {
+func (c Checkpoint) pieces(take func(piece []byte) error) error {
 	panes := c.Panes
 	c.Panes = nil // the last member: [] stands in its place
 	head, err := strictjson.Marshal(c)
 	if err != nil {
 		return corrupt("has text that is not UTF-8")
 	}
-	take(head[:len(head)-len("]}")])
+	if err := take(head[:len(head)-len("]}")]); err != nil {
+		return err
+	}
 	var piece []byte
 	for i := range panes {
 		piece = piece[:0]
@@ -230,10 +240,11 @@ func (c Checkpoint) pieces(take func(piece []byte)) error {
 		if piece, err = strictjson.AppendMarshal(piece, &panes[i]); err != nil {
 			return corrupt("has text that is not UTF-8")
 		}
-		take(piece)
+		if err := take(piece); err != nil {
+			return err
+		}
 	}
-	take([]byte("]}"))
-	return nil
+	return take([]byte("]}"))
 }
 
 // quotedLen is how long a piece of JSON text is within quotes.

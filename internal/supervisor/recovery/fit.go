@@ -4,24 +4,24 @@ package recovery
 
 import "spawn/internal/strictjson"
 
-// Fit encodes c so that the file has at most bytesMax bytes, and returns what it encoded: text is left out
-// pane by pane from the highest number down, never anything else. ErrSize when that is not enough.
-func Fit(c Checkpoint, bytesMax int) ([]byte, Checkpoint, error) {
+// fit makes c, in the newest format, a file of at most bytesMax bytes: text is left out pane by pane from the highest number
+// down, never anything else. ErrSize when that is not enough. It returns what is left of c, checked, and the length of its file.
+func fit(c Checkpoint, bytesMax int) (Checkpoint, int, error) {
 	c = c.withLists()
 	bare := withoutText(c) // topology alone has to be valid, and to fit
 	if err := bare.check(Format3); err != nil {
-		return nil, Checkpoint{}, err
+		return Checkpoint{}, 0, err
 	}
 	size := envelopeLen
-	if err := bare.pieces(func(piece []byte) { size += quotedLen(piece) }); err != nil {
-		return nil, Checkpoint{}, err
+	if err := bare.pieces(func(piece []byte) error { size += quotedLen(piece); return nil }); err != nil {
+		return Checkpoint{}, 0, err
 	}
 	if size > min(bytesMax, FileBytesMax) {
-		return nil, Checkpoint{}, oversize("does not fit the longest file allowed")
+		return Checkpoint{}, 0, oversize("does not fit the longest file allowed")
 	}
 	gains, err := textGains(c.Panes)
 	if err != nil {
-		return nil, Checkpoint{}, err
+		return Checkpoint{}, 0, err
 	}
 	for _, gain := range gains {
 		size += gain
@@ -32,11 +32,7 @@ func Fit(c Checkpoint, bytesMax int) ([]byte, Checkpoint, error) {
 			size -= gains[i]
 		}
 	}
-	if err := c.check(Format3); err != nil {
-		return nil, Checkpoint{}, err
-	}
-	out, err := c.encode(Format3, size, bytesMax)
-	return out, c, err
+	return c, size, c.check(Format3)
 }
 
 // textGains are what the panes' texts add to a file. Quoting works character by character, so the lengths of parts add up.
