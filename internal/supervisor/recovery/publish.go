@@ -211,8 +211,11 @@ func (s *staging) Write(p []byte) (written int, err error) {
 		if err := s.ctx.Err(); err != nil {
 			return written, err
 		}
+		chunk := p[:min(len(p), writeChunk)]
 		var n int
-		n, err = s.file.Write("temp.write", p[:min(len(p), writeChunk)])
+		if n, err = s.file.Write("temp.write", chunk); err == nil && n < len(chunk) {
+			err = io.ErrShortWrite
+		}
 		s.sum.Write(p[:n])
 		written += n
 		p = p[n:]
