@@ -47,6 +47,8 @@ type connection struct {
 	gone       chan struct{} // closed to let the reader go, wherever it waits
 	acks       chan struct{} // 1 slot: the reader's command was obeyed
 	written    chan struct{} // closed when the writer has returned
+	capturing  *capturing    // the loop's; nil while none is being made
+	delayed    *command      // the loop's: a further CAPTURE_REQ, for which the reader waits; nil when there is none
 	tasks      sync.WaitGroup
 }
 
@@ -186,6 +188,9 @@ func (w *worker) detach() {
 	c.out.shut(true)
 	close(c.gone)
 	c.tasks.Wait()
+	if c.capturing != nil {
+		c.capturing.close()
+	}
 }
 
 // farewell lets the last frames out, briefly, before the connection closes.

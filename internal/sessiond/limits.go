@@ -21,8 +21,9 @@ const (
 	readBytesMax = 32 << 10
 	// strideBytes is what the loop takes at once, half of the ring: while it draws, the reader has the other half.
 	strideBytes = ringBytes / 2
-	// outboxBytesMax is what may wait for the supervisor before the loop stops taking output. It is about one socket
-	// buffer, so that a live peer always has something to read; commands are still served above it.
+	// outboxBytesMax is what may wait for the supervisor before the loop stops taking output, replays and captures apart: a long
+	// answer on its way is no reason to stop the program. It is about one socket buffer, so that a live peer always has
+	// something to read; commands are still served above it.
 	outboxBytesMax = 256 << 10
 	// outboxReplayMax is what may wait before the loop stops taking commands too. Only a replay gets there: a peer that
 	// asks again and again without reading must not collect copies of the log in our memory.

@@ -28,6 +28,8 @@ type outbox struct {
 		spare    []byte // the other buffer, wiped; nil while the writer has it
 		inFlight int    // bytes the writer has taken and not yet written
 		enough   int    // bytes that must be queued before the writer is told
+		answers  int    // bytes of queued that are answers: the peer has asked for them, and output may follow them
+		answered int    // likewise of inFlight
 		used     bool   // something was pushed since the last trim
 		shut     bool   // pushes are dropped; take returns what is left, then nil
 	}
@@ -42,6 +44,20 @@ func newOutbox(straight func(p []byte) (n int)) *outbox {
 func push[T any](o *outbox, hint int, v T, encode func(dst []byte, v T) ([]byte, error)) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	return pushLocked(o, hint, v, encode)
+}
+
+// pushAnswer is push for what the peer has asked for, which may be long: it makes no output wait.
+func pushAnswer[T any](o *outbox, hint int, v T, encode func(dst []byte, v T) ([]byte, error)) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	before := len(o.mu.queued)
+	err := pushLocked(o, hint, v, encode)
+	o.mu.answers += len(o.mu.queued) - before
+	return err
+}
+
+func pushLocked[T any](o *outbox, hint int, v T, encode func(dst []byte, v T) ([]byte, error)) error {
 	if o.mu.shut {
 		return nil
 	}
@@ -89,23 +105,31 @@ func (o *outbox) await(enough int) bool {
 	return len(o.mu.queued) < enough && !o.mu.shut
 }
 
-// reserveLocked makes room for n more bytes. It grows by itself, because append would leave the old bytes behind unwiped.
+// reserveLocked makes room for n more bytes.
 func (o *outbox) reserveLocked(n int) {
-	old := o.mu.queued
-	if cap(old)-len(old) >= n {
-		return
+	if cap(o.mu.queued) == 0 {
+		n = max(n, outboxBeginBytes)
 	}
-	grown := make([]byte, len(old), max(2*cap(old), len(old)+n, outboxBeginBytes))
-	copy(grown, old)
-	secret.Wipe(old)
-	o.mu.queued = grown
+	o.mu.queued = withRoom(o.mu.queued, n)
 }
 
-// size is how many bytes have not reached the kernel.
-func (o *outbox) size() int {
+// withRoom is p with room for n more bytes. It grows by itself, because append would leave the old bytes behind unwiped.
+func withRoom(p []byte, n int) []byte {
+	if cap(p)-len(p) >= n {
+		return p
+	}
+	grown := make([]byte, len(p), max(2*cap(p), len(p)+n))
+	copy(grown, p)
+	secret.Wipe(p)
+	return grown
+}
+
+// size is how many bytes have not reached the kernel: those of the stream, and all, with answers.
+func (o *outbox) size() (stream, all int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return len(o.mu.queued) + o.mu.inFlight
+	all = len(o.mu.queued) + o.mu.inFlight
+	return all - o.mu.answers - o.mu.answered, all
 }
 
 // take waits for frames and returns all of them. It returns nil when the box is shut and empty.
@@ -128,7 +152,7 @@ func (o *outbox) tryTake() (batch []byte, shut bool) {
 	if len(o.mu.queued) > 0 {
 		batch = o.mu.queued
 		o.mu.queued, o.mu.spare = o.mu.spare, nil
-		o.mu.inFlight = len(batch)
+		o.mu.inFlight, o.mu.answered, o.mu.answers = len(batch), o.mu.answers, 0
 	}
 	return batch, o.mu.shut
 }
@@ -138,7 +162,7 @@ func (o *outbox) done(batch []byte) {
 	secret.Wipe(batch)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.mu.inFlight = 0
+	o.mu.inFlight, o.mu.answered = 0, 0
 	o.mu.spare = batch[:0]
 	notify(o.room)
 }
@@ -162,7 +186,7 @@ func (o *outbox) shut(drop bool) {
 	o.mu.shut = true
 	if drop {
 		secret.Wipe(o.mu.queued)
-		o.mu.queued = nil
+		o.mu.queued, o.mu.answers = nil, 0
 	}
 	notify(o.ready)
 }

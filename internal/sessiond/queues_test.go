@@ -107,6 +107,11 @@ func TestInboxAdoptDropsThePredecessorsInputButNoReply(t *testing.T) {
 	}
 }
 
+func (o *outbox) all() int {
+	_, all := o.size()
+	return all
+}
+
 func TestOutboxCountsWhatTheKernelDoesNotHave(t *testing.T) {
 	o := newOutbox(nil)
 	for range 3 {
@@ -115,17 +120,17 @@ func TestOutboxCountsWhatTheKernelDoesNotHave(t *testing.T) {
 		}
 	}
 	const frame = wire.HeaderLen + 3
-	if o.size() != 3*frame {
-		t.Fatalf("size %d", o.size())
+	if o.all() != 3*frame {
+		t.Fatalf("size %d", o.all())
 	}
 	batch := o.take()
 	push(o, 0, []byte("abc"), wire.AppendOutput)
-	if len(batch) != 3*frame || o.size() != 4*frame {
-		t.Fatalf("batch of %d, size %d", len(batch), o.size())
+	if len(batch) != 3*frame || o.all() != 4*frame {
+		t.Fatalf("batch of %d, size %d", len(batch), o.all())
 	}
 	o.done(batch)
-	if o.size() != frame || !bytes.Equal(batch, make([]byte, len(batch))) {
-		t.Errorf("size %d, batch not wiped: %q", o.size(), batch)
+	if o.all() != frame || !bytes.Equal(batch, make([]byte, len(batch))) {
+		t.Errorf("size %d, batch not wiped: %q", o.all(), batch)
 	}
 	select {
 	case <-o.room:
@@ -134,14 +139,38 @@ func TestOutboxCountsWhatTheKernelDoesNotHave(t *testing.T) {
 	}
 }
 
+// What the peer has asked for is on the books, and output may follow it all the same.
+func TestOutboxCountsAnswersApart(t *testing.T) {
+	o := newOutbox(nil)
+	push(o, 0, []byte("abc"), wire.AppendOutput)
+	pushAnswer(o, 0, make([]byte, 1000), wire.AppendOutput)
+	const frame, answer = wire.HeaderLen + 3, wire.HeaderLen + 1000
+	sizes := func(stream, all int) {
+		t.Helper()
+		if s, a := o.size(); s != stream || a != all {
+			t.Errorf("%d bytes of the stream of %d, want %d of %d", s, a, stream, all)
+		}
+	}
+	sizes(frame, frame+answer)
+	batch := o.take()
+	sizes(frame, frame+answer)
+	push(o, 0, []byte("abc"), wire.AppendOutput)
+	sizes(2*frame, 2*frame+answer)
+	o.done(batch)
+	sizes(frame, frame)
+	pushAnswer(o, 0, make([]byte, 1000), wire.AppendOutput)
+	o.shut(true)
+	sizes(0, 0)
+}
+
 func TestOutboxRefusesABadFrameWhole(t *testing.T) {
 	o := newOutbox(nil)
 	push(o, 0, []byte("abc"), wire.AppendOutput)
 	if err := push(o, 0, make([]byte, wire.OutputMax+1), wire.AppendOutput); !errors.Is(err, wire.ErrTooLarge) {
 		t.Error(err)
 	}
-	if o.size() != wire.HeaderLen+3 {
-		t.Errorf("size %d", o.size())
+	if o.all() != wire.HeaderLen+3 {
+		t.Errorf("size %d", o.all())
 	}
 }
 
@@ -225,6 +254,11 @@ func TestInboxGivesAKeyStraightToTheTerminal(t *testing.T) {
 	}
 }
 
+func waits(o *outbox) int {
+	_, all := o.size()
+	return all
+}
+
 func TestOutboxGivesAnEchoStraightToTheSocket(t *testing.T) {
 	var socket []byte
 	room := 1 << 20
@@ -234,14 +268,14 @@ func TestOutboxGivesAnEchoStraightToTheSocket(t *testing.T) {
 		return n
 	})
 	push(o, 0, []byte("abc"), wire.AppendOutput)
-	if len(socket) != wire.HeaderLen+3 || o.size() != 0 || len(o.ready) != 0 {
-		t.Fatalf("%d bytes in the socket, %d wait", len(socket), o.size())
+	if len(socket) != wire.HeaderLen+3 || waits(o) != 0 || len(o.ready) != 0 {
+		t.Fatalf("%d bytes in the socket, %d wait", len(socket), waits(o))
 	}
 	room = 4
 	push(o, 0, []byte("def"), wire.AppendOutput)
 	push(o, 0, []byte("ghi"), wire.AppendOutput) // must not pass the rest
-	if o.size() != 2*(wire.HeaderLen+3)-4 || len(o.ready) != 1 {
-		t.Fatalf("%d bytes wait", o.size())
+	if waits(o) != 2*(wire.HeaderLen+3)-4 || len(o.ready) != 1 {
+		t.Fatalf("%d bytes wait", waits(o))
 	}
 	room = 1 << 20
 	batch := o.take()
@@ -257,7 +291,7 @@ func TestOutboxGivesAnEchoStraightToTheSocket(t *testing.T) {
 		t.Errorf("%q", socket)
 	}
 	push(o, 0, make([]byte, straightBytesMax+1), wire.AppendOutput)
-	if o.size() == 0 {
+	if waits(o) == 0 {
 		t.Error("a large frame went straight")
 	}
 }
@@ -267,7 +301,7 @@ func TestOutboxGathersAFlood(t *testing.T) {
 	gathered := make(chan int)
 	gather := func() {
 		o.gather()
-		gathered <- o.size()
+		gathered <- waits(o)
 	}
 	piece := make([]byte, gatherBytes/4)
 	push(o, 0, piece, wire.AppendOutput)

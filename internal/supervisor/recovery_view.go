@@ -16,7 +16,7 @@ import (
 const (
 	// textAskedMax is how many terminals are asked for their text at once. Each answer may take a megabyte,
 	// and the workers are other processes that have something else to do.
-	textAskedMax = 8
+	textAskedMax = 4
 	// colsUnknown and rowsUnknown are the size of a terminal whose worker was gone before this spawnd began.
 	colsUnknown, rowsUnknown = 80, 24
 	// exitCodeKept is the largest code that a checkpoint may hold.

@@ -122,7 +122,7 @@ func checkLooks(t *testing.T, text []byte, styled []string) {
 			}
 			n := 1
 			if p[0] == 0x1b {
-				n = escapeLen(p)
+				n, _ = escapeLen(p)
 			} else if p[0] >= 0x20 {
 				out = append(out, now+string(p[0]))
 			}

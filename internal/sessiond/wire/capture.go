@@ -94,12 +94,10 @@ const CaptureTitleMax = 1 << 10
 
 // AppendCapture appends CAPTURE. ErrTooLarge says that the rows do not fit a frame.
 func AppendCapture(dst []byte, c Capture) ([]byte, error) {
+	if err := c.checkWraps(); err != nil {
+		return dst, fmt.Errorf("encode %v: %w", KindCapture, err)
+	}
 	return appendStructured(dst, KindCapture, c)
-}
-
-// DecodeCapture reads the payload of CAPTURE.
-func DecodeCapture(payload []byte) (Capture, error) {
-	return decodeStructured[Capture](KindCapture, payload)
 }
 
 func (c Capture) check() error {
@@ -122,10 +120,15 @@ func (c Capture) check() error {
 	case c.Oversize && len(c.Screen)+len(c.History) != 0:
 		return fmt.Errorf("%w: rows both too many and given", ErrPayload)
 	}
-	if err := errors.Join(c.Modes.check(), checkIndices(c.ScreenWraps, len(c.Screen)), checkIndices(c.HistoryWraps, len(c.History))); err != nil {
+	if err := c.Modes.check(); err != nil {
 		return err
 	}
 	return c.checkText()
+}
+
+// checkWraps is apart from check, because a history may be decoded apart from the rest.
+func (c Capture) checkWraps() error {
+	return errors.Join(checkIndices(c.ScreenWraps, len(c.Screen)), checkIndices(c.HistoryWraps, len(c.History)))
 }
 
 // checkIndices wants some of n rows, rising.
@@ -169,10 +172,21 @@ func (c Capture) checkText() error {
 
 func checkPlain(rows []string) error {
 	for _, row := range rows {
-		for _, r := range row {
-			if isControl(r) {
-				return fmt.Errorf("%w: row holds %U", ErrPayload, r)
-			}
+		if err := checkPlainRow(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkPlainRow looks at bytes, for rows are many: C1 is the one that begins with 0xC2.
+func checkPlainRow[T string | []byte](row T) error {
+	for i := range len(row) {
+		switch b := row[i]; {
+		case b < 0x20 || b == 0x7f:
+			return fmt.Errorf("%w: row holds %U", ErrPayload, b)
+		case b == 0xc2 && i+1 < len(row) && isControl(rune(row[i+1])):
+			return fmt.Errorf("%w: row holds %U", ErrPayload, row[i+1])
 		}
 	}
 	return nil
@@ -182,7 +196,7 @@ func checkPlain(rows []string) error {
 func checkStyled(row string) error {
 	for {
 		text, rest, found := strings.Cut(row, "\x1b")
-		if err := checkPlain([]string{text}); err != nil || !found {
+		if err := checkPlainRow(text); err != nil || !found {
 			return err
 		}
 		end := strings.IndexFunc(rest, func(r rune) bool { return r == 'm' })

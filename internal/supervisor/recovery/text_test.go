@@ -45,13 +45,13 @@ func TestFitOmitsTextFromTheHighestPaneDown(t *testing.T) {
 	for _, i := range []int{0, 3, 7, 11} {
 		c.Panes[i].Text = ClipText([]string{`quoted "x" \ é 😀`}, []string{strings.Repeat(`\"`, i)}, 10, 1000, noon, noon+1)
 	}
-	whole, kept, err := Fit(c, FileBytesMax)
+	whole, kept, err := fitFile(c, FileBytesMax)
 	if err != nil || !reflect.DeepEqual(kept, c) {
 		t.Fatalf("all fits, and got %+v, %v", kept, err)
 	}
 	least := 0
 	for size := len(whole); ; size-- {
-		file, kept, err := Fit(c, size)
+		file, kept, err := fitFile(c, size)
 		if errors.Is(err, ErrSize) {
 			least = size + 1
 			break
