@@ -163,7 +163,7 @@ func (g *gen) mode() string {
 	if g.IntN(8) == 0 {
 		return g.pick("\x1b[>1u", "\x1b[>31u", "\x1b[<u", "\x1b[<2u", "\x1b[=5u", "\x1b[=8;2u", "\x1b[=1;3u")
 	}
-	return "\x1b[?" + g.pick("1", "9", "12", "25", "66", "1000", "1002", "1003", "1004", "1006", "1016", "2004", "2026", "2", "5", "69", "1;2004") + on
+	return "\x1b[?" + g.pick("1", "9", "12", "25", "66", "1000", "1002", "1003", "1004", "1006", "1016", "2004", "2026", "2031", "2048", "2", "5", "69", "1;2004", "2031;2048") + on
 }
 
 func (g *gen) escape() string {
@@ -198,7 +198,7 @@ func (g *gen) region() string {
 
 func (g *gen) odd() string {
 	if g.mild {
-		return g.pick("\x1b[c", "\x1b[6n", "\x1b[5n", "\x1b[?6n", "\x1b[>c", "\x1b[?2026$p", "\x1b[4$p", "\x1bP$qm\x1b\\", "\x1b[18t")
+		return g.pick("\x1b[c", "\x1b[6n", "\x1b[5n", "\x1b[?6n", "\x1b[>c", "\x1b[?2026$p", "\x1b[4$p", "\x1bP$qm\x1b\\", "\x1b[18t", "\x1b[?996n")
 	}
 	switch g.IntN(5) {
 	case 0:
@@ -214,7 +214,7 @@ func (g *gen) odd() string {
 	case 3:
 		return fmt.Sprintf("\x1b[%s%d;%d:%d%c", g.pick("", "?", ">", "="), g.num(), g.num(), g.num(), 0x40+g.IntN(62))
 	}
-	return g.pick("\x1b[c", "\x1b[6n", "\x1b[?6n", "\x1b[>c", "\x1b[?2026$p", "\x1b[4$p", "\x1bP$qr\x1b\\", "\x1b[18t", "\x1b[?u", "\x1b[>q")
+	return g.pick("\x1b[c", "\x1b[6n", "\x1b[?6n", "\x1b[>c", "\x1b[?2026$p", "\x1b[4$p", "\x1bP$qr\x1b\\", "\x1b[18t", "\x1b[?u", "\x1b[>q", "\x1b[?996n", "\x1b[?2048:1h", "\x1b[?2048:2h")
 }
 
 // size returns a random geometry, small ones more often.

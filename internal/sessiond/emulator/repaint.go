@@ -110,7 +110,7 @@ func (p *painter) baseline() {
 	}
 	p.text("\x1b[?47l\x1b[!p\x1b[<")
 	p.out = append(strconv.AppendInt(p.out, keyboardDepthMax, 10), 'u')
-	p.text("\x1b[4;20l\x1b[?1;6;9;12;45;66;1000;1002;1003;1004;1006;1016;2004;2026l\x1b[?7;25h\x1b[0 q\x1b>")
+	p.text("\x1b[4;20l\x1b[?1;6;9;12;45;66;1000;1002;1003;1004;1006;1016;2004;2026;2031;2048l\x1b[?7;25h\x1b[0 q\x1b>")
 	p.resetPen()
 	p.tabs(&t.primary)
 	p.titles()
@@ -235,6 +235,10 @@ func (p *painter) quietModes() {
 	p.mode(m.CursorBlink, 12)
 	p.mode(m.Keypad, 66)
 	p.mode(m.BracketedPaste, 2004)
+	p.mode(m.ThemeReports, 2031)
+	if m.SizeReports {
+		p.text("\x1b[?2048:1h") // see quietly
+	}
 	p.mode(m.Mouse != 0, int(m.Mouse))
 	p.mode(m.MouseEncoding != 0, int(m.MouseEncoding))
 	if m.CursorHidden {

@@ -8,7 +8,8 @@ package emulator
 // doesn't fit any more leaves at the top and is committed, after blank lines
 // and what lies below the cursor were dropped at the bottom. Nothing that was
 // committed comes back: a taller screen gets blank lines at the bottom. The
-// alternate screen is cut or padded. Margins are reset, tab stops extended.
+// alternate screen is cut or padded. Margins are reset, tab stops extended. A
+// program that asked for it (mode 2048) is told the new size.
 func (t *Terminal) Resize(cols, rows int) {
 	cols, rows = clampSize(cols, rows)
 	if cols == t.cols && rows == t.rows {
@@ -48,6 +49,9 @@ func (t *Terminal) Resize(cols, rows int) {
 	t.settleWrap()
 	t.settleLast()
 	t.history.flush(t)
+	if t.modes.SizeReports {
+		t.reportSizeInBand()
+	}
 }
 
 // settleLast forgets the character just printed unless it is still what lies

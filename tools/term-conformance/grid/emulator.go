@@ -121,6 +121,7 @@ func modesOf(m *emulator.Modes) *Modes {
 		Insert: &m.Insert, LineFeed: &m.LineFeed, CursorKeys: &m.CursorKeys, Origin: &m.Origin, AutoWrap: &m.AutoWrap,
 		CursorBlink: &m.CursorBlink, CursorHidden: &m.CursorHidden, ReverseWrap: &m.ReverseWrap, Keypad: &m.Keypad,
 		FocusEvents: &m.FocusEvents, BracketedPaste: &m.BracketedPaste, Synchronized: &m.Synchronized,
+		ThemeReports: &m.ThemeReports, SizeReports: &m.SizeReports,
 		Mouse: new(int(m.Mouse)), MouseEncoding: new(int(m.MouseEncoding)),
 		CursorStyle: new(cursorStyles[m.CursorStyle]),
 	}

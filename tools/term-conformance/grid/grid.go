@@ -14,7 +14,7 @@ import (
 )
 
 // SchemaVersion is the version of the form. A reader refuses any other.
-const SchemaVersion = 1
+const SchemaVersion = 2
 
 // Grid is the state of one terminal.
 type Grid struct {
@@ -99,6 +99,8 @@ type Modes struct {
 	FocusEvents    *bool   `json:"focus_events"`
 	BracketedPaste *bool   `json:"bracketed_paste"`
 	Synchronized   *bool   `json:"synchronized"`
+	ThemeReports   *bool   `json:"theme_reports"`
+	SizeReports    *bool   `json:"size_reports"`
 	Mouse          *int    `json:"mouse"`          // 0, 9, 1000, 1002, 1003
 	MouseEncoding  *int    `json:"mouse_encoding"` // 0, 1006, 1016
 	CursorStyle    *string `json:"cursor_style"`   // shape and blinking, "" for the viewer's own
