@@ -44,6 +44,7 @@ type row struct {
 	used int
 	// wrapped says that the row continues the one above it.
 	wrapped bool
+	prompt  promptMarks
 	// typed is the text of the first typedCols columns, kept as it came as long
 	// as it was printed from left to right in the default style. typedCols is
 	// -1 when something else happened since the row was last blank.
@@ -67,7 +68,7 @@ func (r *row) note(text []byte, from, to int, base cell) {
 
 // clear makes the row blank in a style.
 func (r *row) clear(fill cell) {
-	r.wrapped = false
+	r.wrapped, r.prompt = false, 0
 	r.typed, r.typedCols = r.typed[:0], 0
 	if fill != 0 {
 		r.fill(0, len(r.cells), fill)
@@ -128,6 +129,16 @@ func (r *row) contentLen() int {
 		}
 	}
 	return 0
+}
+
+// bare reports whether the row shows no character.
+func (r *row) bare() bool {
+	for _, c := range r.cells[:r.used] {
+		if c.printed() && c&contentMask != ' ' {
+			return false
+		}
+	}
+	return true
 }
 
 // uniform reports whether all cells are c.

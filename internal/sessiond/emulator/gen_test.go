@@ -186,7 +186,7 @@ func (g *gen) osc() string {
 	return g.pick(
 		"\x1b]0;title ü", "\x1b]1;icon", "\x1b]2;t2", "\x1b]8;;http://a/b;c", "\x1b]8;id=x;http://a", "\x1b]8;id=y:k=v;http://b",
 		"\x1b]8;;", "\x1b]8;id=x;", "\x1b]4;1;#123456", "\x1b]4;1;?;300;#fff", "\x1b]104", "\x1b]104;1;2",
-		"\x1b]10;#fff;rgb:1/2/3", "\x1b]11;?", "\x1b]110", "\x1b]111;", "\x1b]112", "\x1b]7;file://h/tmp", "\x1b]9;hey", "\x1b]133;A",
+		"\x1b]10;#fff;rgb:1/2/3", "\x1b]11;?", "\x1b]110", "\x1b]111;", "\x1b]112", "\x1b]7;file://h/tmp", "\x1b]9;hey", "\x1b]133;A", "\x1b]133;B;k=x", "\x1b]133;C", "\x1b]133;D;1", "\x1b]133;=6", "\x1b]133;=99", "\x1b]133;AB",
 		"\x1b]777;notify;a;b", "\x1b]52;c;AAAA", "\x1b]x;y") + end +
 		g.pick("", "", "", "\x1b[22t", "\x1b[23t", "\x1b[22;1t", "\x1b[23;2t")
 }

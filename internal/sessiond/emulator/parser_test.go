@@ -93,6 +93,11 @@ func TestRepaintCommitsNothingAndMakesNobodyAnswer(t *testing.T) {
 		if rec.history.Len() > 0 || rec.wipes > 0 || rec.replies.Len() > 0 {
 			t.Errorf("a repaint led to %q, %d wipes, %q", rec.history.String(), rec.wipes, rec.replies.String())
 		}
+		for _, n := range rec.notices {
+			if n[0] != '0'+byte(NoticeTitle) && n[0] != '0'+byte(NoticeCwd) {
+				t.Errorf("a repaint led to the notice %q", n)
+			}
+		}
 	})
 }
 

@@ -170,7 +170,7 @@ func (p *painter) colors() {
 func (p *painter) screen(s *screen) {
 	for y := range s.order {
 		p.moveTo(0, y)
-		p.text("\x1b[2K")
+		p.text("x\x1b[2K") // prompt marks go with what a line shows
 	}
 	if s.row(0).wrapped && !(s == &p.t.primary && len(s.order) == 1) {
 		p.wrapFirst(s) // it would commit the only line
@@ -181,6 +181,7 @@ func (p *painter) screen(s *screen) {
 		}
 		p.line(s.row(y), y)
 	}
+	p.promptMarks(s)
 	p.register(s)
 	p.keyboard(&s.keyboard)
 	if s.top != 0 || s.bottom != p.t.rows-1 {

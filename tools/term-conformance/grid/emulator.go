@@ -53,7 +53,7 @@ func (g *Grid) ForgetOnlyWrap() {
 }
 
 func lineOf(l *emulator.LineState) *Line {
-	out := &Line{Wrapped: &l.Wrapped}
+	out := &Line{Wrapped: &l.Wrapped, Prompt: &l.Prompt}
 	for _, c := range l.Cells {
 		out.Cells = append(out.Cells, &Cell{Text: c.Text, Width: WidthOf(c.Width), Style: styleOf(c.Style)})
 	}

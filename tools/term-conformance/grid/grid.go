@@ -55,6 +55,7 @@ type Cursor struct {
 // Line is one row. Cells at its end that nothing was ever written to are left out.
 type Line struct {
 	Wrapped *bool   `json:"wrapped"`
+	Prompt  *string `json:"prompt"` // the letters of its prompt marks, A to D
 	Cells   []*Cell `json:"cells"`
 }
 
