@@ -39,8 +39,8 @@ func measureGoEmulators(ctx context.Context, b *bench) error {
 	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", program, ".")
 	build.Dir, build.Env = filepath.Join(b.lab.root, "tools", "bench", "peers"), append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-		fmt.Fprintf(os.Stderr, "bench: without %s, which can't be built: %s\n", strings.Join(goEmulators, " and "), first)
+		said := strings.Split(strings.TrimSpace(string(out)), "\n") // the reason comes last
+		fmt.Fprintf(os.Stderr, "bench: without %s, which can't be built: %s\n", strings.Join(goEmulators, " and "), said[len(said)-1])
 		return ctx.Err()
 	}
 	args := append([]string{strconv.Itoa(streams.Cols), strconv.Itoa(streams.Rows)}, files...)
