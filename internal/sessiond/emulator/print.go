@@ -47,7 +47,10 @@ func (t *Terminal) storeASCII(r *row, x int, run []byte, base cell) {
 	}
 	x += len(run)
 	r.used = max(r.used, x)
-	r.note(run, x-len(run), x, base)
+	if r.restyles(x-len(run), base) {
+		t.noteStyle(r, base.style())
+	}
+	r.note(run, x-len(run), x)
 	if x < len(r.cells) && r.cells[x].class() == classTail {
 		r.set(x, t.penBlank())
 	}
@@ -127,7 +130,10 @@ func (t *Terminal) printText(p []byte) int {
 	}
 	if i > 0 {
 		line.used = max(line.used, x)
-		line.note(p[:i], s.x, x, base)
+		if line.restyles(s.x, base) {
+			t.noteStyle(line, base.style())
+		}
+		line.note(p[:i], s.x, x)
 		s.x = x
 		t.healRight()
 	}

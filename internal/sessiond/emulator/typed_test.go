@@ -9,7 +9,7 @@ import (
 
 // What a row keeps as typed is what its cells spell.
 func TestTypedTextIsWhatTheCellsSpell(t *testing.T) {
-	kept := 0
+	kept, styled := 0, 0
 	eachSeed(t, 1500, func(t *testing.T, seed uint64) {
 		cols, rows := size(rand.New(rand.NewPCG(seed, 9)))
 		g := newGen(seed, cols, rows)
@@ -23,17 +23,20 @@ func TestTypedTextIsWhatTheCellsSpell(t *testing.T) {
 					continue
 				}
 				kept++
+				if line.typedStyle != 0 {
+					styled++
+				}
 				typed := string(line.typed)
 				line.typedCols = -1
 				var spelt history
 				spelt.appendRow(term, &line, followedByBreak)
-				if string(spelt.text) != typed || spelt.at != 0 {
+				if string(spelt.text) != typed || spelt.at != line.typedStyle {
 					t.Errorf("typed is %q, the cells spell %q", typed, spelt.text)
 				}
 			}
 		}
 	})
-	if kept == 0 {
-		t.Error("no row kept what was typed")
+	if kept == 0 || styled == 0 {
+		t.Errorf("%d rows kept what was typed, %d of them with a style", kept, styled)
 	}
 }
