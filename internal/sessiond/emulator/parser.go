@@ -151,11 +151,9 @@ func asciiRun(p []byte) int {
 	i := 0
 	for ; i+8 <= len(p); i += 8 {
 		v := binary.LittleEndian.Uint64(p[i:])
-		below := (v - 0x20*ones) &^ v // high bit: byte < 0x20
-		del := v ^ 0x7f*ones
-		isDel := (del - ones) &^ del // high bit: byte == 0x7f
-		if odd := (v | below | isDel) & highs; odd != 0 {
-			// What a subtraction borrows reaches only the bytes after one that is odd.
+		// The upper bit of a byte tells that it is not ASCII, DEL by the second term, a control by the third. What
+		// these carry and borrow reaches only the bytes after one of those.
+		if odd := (v | (v + ones) | (v - 0x20*ones)) & highs; odd != 0 {
 			return i + bits.TrailingZeros64(odd)/8
 		}
 	}

@@ -111,6 +111,25 @@ func TestReplayHead(t *testing.T) {
 	}
 }
 
+// A run ends at the first byte that is not printable ASCII, whatever stands around it.
+func TestASCIIRunEndsAtTheFirstOther(t *testing.T) {
+	const length = 19 // two words, and some bytes
+	plain := bytes.Repeat([]byte("~ x@ \x7e!"), 3)[:length]
+	for at := 1; at+1 < length; at++ {
+		for pair := range 1 << 16 {
+			p := append([]byte{}, plain...)
+			p[at], p[at+1] = byte(pair>>8), byte(pair)
+			want := bytes.IndexFunc(p, func(r rune) bool { return r < 0x20 || r > 0x7e })
+			if want < 0 {
+				want = length
+			}
+			if got := asciiRun(p); got != want {
+				t.Fatalf("%q begins with %d, want %d", p, got, want)
+			}
+		}
+	}
+}
+
 func TestUTF8(t *testing.T) {
 	for in, want := range map[string]string{
 		"\xc3(":                "(",
