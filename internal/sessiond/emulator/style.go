@@ -75,11 +75,16 @@ func (s *style) key() styleKey {
 	}
 }
 
-// hashFactors are random and odd: no stream can be made to collide.
-var hashFactors = [2]uint64{rand.Uint64() | 1, rand.Uint64() | 1}
+// hashSeeds are random, so that no stream can be made to collide.
+var hashSeeds = [2]uint64{rand.Uint64(), rand.Uint64()}
 
+// hash mixes the words twice, by the halves of their products, as wyhash does:
+// styles come in rows, one colour after the other, and one multiplication by an
+// unlucky seed would put a row into few slots.
 func (k styleKey) hash() uint64 {
-	return (k.look ^ bits.RotateLeft64(k.extent*hashFactors[0], 32)) * hashFactors[1]
+	hi, lo := bits.Mul64(k.look^hashSeeds[0], k.extent^hashSeeds[1])
+	hi, lo = bits.Mul64(lo^0x9e3779b97f4a7c15, hi^0xc2b2ae3d27d4eb4f)
+	return hi ^ lo
 }
 
 // styleSlots is how many slots a table has at first, a power of two.
@@ -92,10 +97,9 @@ type styleTable struct {
 	keys []styleKey // of list
 	// text holds the SGR of each style, "" until it is asked for.
 	text []string
-	// slots finds a number by the upper bits of its key's hash, and goes on from
+	// slots finds a number by the lower bits of its key's hash, and goes on from
 	// there to the first free slot, which is 0. At least half of them are free.
 	slots []uint32
-	shift uint8 // 64 less the bits of an index
 }
 
 func (s *styleTable) reset() {
@@ -103,14 +107,16 @@ func (s *styleTable) reset() {
 	s.keys = append(s.keys[:0], styleKey{})
 	s.text = append(s.text[:0], "")
 	s.slots = make([]uint32, styleSlots)
-	s.shift = uint8(64 - bits.TrailingZeros(styleSlots))
 }
 
 // intern returns the number of a canonical style.
 func (s *styleTable) intern(k style) uint32 {
 	key := k.key()
+	if key == (styleKey{}) {
+		return 0
+	}
 	id, slot := s.find(key)
-	if id == 0 && key != (styleKey{}) {
+	if id == 0 {
 		id = uint32(len(s.list))
 		s.list = append(s.list, k)
 		s.keys = append(s.keys, key)
@@ -123,25 +129,23 @@ func (s *styleTable) intern(k style) uint32 {
 	return id
 }
 
-// find returns the number of a style, 0 for one that has none, and for that the
-// slot where it goes.
-func (s *styleTable) find(key styleKey) (id uint32, slot int) {
-	if key == (styleKey{}) {
-		return 0, 0
-	}
+// find returns the number of a style that isn't the default one, 0 if it has none,
+// and the slot where it is, or goes.
+func (s *styleTable) find(key styleKey) (id uint32, slot uint64) {
 	mask := uint64(len(s.slots) - 1)
-	for at := key.hash() >> s.shift; ; at++ {
-		id := s.slots[at&mask]
+	slot = key.hash() & mask
+	for {
+		id = s.slots[slot]
 		if id == 0 || s.keys[id] == key {
-			return id, int(at & mask)
+			return id, slot
 		}
+		slot = (slot + 1) & mask
 	}
 }
 
 // grow doubles the slots.
 func (s *styleTable) grow() {
 	s.slots = make([]uint32, 2*len(s.slots))
-	s.shift--
 	for id, key := range s.keys[1:] {
 		_, slot := s.find(key)
 		s.slots[slot] = uint32(id) + 1
@@ -250,12 +254,14 @@ func (t *Terminal) penStyle() cell {
 
 func (t *Terminal) refreshPrinted() {
 	p := &t.pen
-	key := p.key()
-	id, _ := t.styles.find(key)
-	if id == 0 && key != (styleKey{}) {
-		id = t.styles.intern(p.shown().canonical())
+	p.printed = 0
+	if key := p.key(); key != (styleKey{}) {
+		id, _ := t.styles.find(key)
+		if id == 0 {
+			id = t.styles.intern(p.shown().canonical())
+		}
+		p.printed = styled(id)
 	}
-	p.printed = styled(id)
 	p.fresh |= freshPrinted
 }
 

@@ -50,3 +50,31 @@ func TestEachStyleHasOneNumber(t *testing.T) {
 		t.Errorf("%d of %d slots are taken", len(table.list)-1, len(table.slots))
 	}
 }
+
+// However styles follow each other, a look at two slots finds one, on average.
+func TestRowsOfStylesDoNotCrowd(t *testing.T) {
+	const styles, probesMax = 4096, 2
+	for name, nth := range map[string]func(i int) style{
+		"foregrounds": func(i int) style { return style{fg: colorRGB | color(i)} },
+		"backgrounds": func(i int) style { return style{bg: colorRGB | color(i)} },
+		"greys":       func(i int) style { return style{fg: colorRGB | color(i&0xff)*0x010101, bg: colorIndexed | color(i>>8)} },
+		"both of 256": func(i int) style { return style{fg: colorIndexed | color(i&0xff), bg: colorIndexed | color(i>>8)} },
+		"attributes":  func(i int) style { return style{fg: color(i >> 9), attrs: uint16(i & 0x1ff)} },
+		"underlines":  func(i int) style { return style{underline: 1, ul: colorRGB | color(i)} },
+		"links":       func(i int) style { return style{link: uint32(i)} },
+	} {
+		var table styleTable
+		table.reset()
+		for i := 1; i <= styles; i++ {
+			table.intern(nth(i))
+		}
+		probes, mask := uint64(0), uint64(len(table.slots)-1)
+		for _, key := range table.keys[1:] {
+			_, slot := table.find(key)
+			probes += 1 + (slot-key.hash())&mask
+		}
+		if probes > probesMax*styles {
+			t.Errorf("%s: %d slots are looked at to find %d", name, probes, styles)
+		}
+	}
+}
