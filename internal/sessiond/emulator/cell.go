@@ -229,7 +229,10 @@ func (t *Terminal) remove(r *row, x, n int, fill cell) {
 	t.mend(r, fill)
 	width := len(r.cells)
 	n = min(n, width-x)
-	copy(r.cells[x:], r.cells[x+n:])
+	if x+n < r.used {
+		copy(r.cells[x:r.used], r.cells[x+n:r.used])
+	}
+	r.fill(max(x, r.used-n), width, 0)
 	r.typedCols = -1
 	r.fill(width-n, width, fill)
 	if r.class(x-1) == classHead {
