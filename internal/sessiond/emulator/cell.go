@@ -75,16 +75,16 @@ func (r *row) note(text []byte, from, to int) {
 	r.typedCols = to
 }
 
-// noteStyle records that what is typed next has another style, if an SGR alone
-// says so.
-func (t *Terminal) noteStyle(r *row, id uint32) {
-	sgr := t.styles.sgr(id)
-	if !t.styles.plainChange(r.typedStyle, id) || len(r.typed)+len(sgr) > cap(r.typed) {
-		r.typedCols = -1
+// noteStyle records that what is typed from column x on has another style, if an
+// SGR alone says so.
+func (t *Terminal) noteStyle(r *row, x int, id uint32) {
+	r.typedCols = -1
+	if !t.styles.plainChange(r.typedStyle, id) {
 		return
 	}
-	r.typed = append(r.typed, sgr...)
-	r.typedStyle = id
+	if sgr := t.styles.sgr(id); len(r.typed)+len(sgr) <= cap(r.typed) {
+		r.typed, r.typedCols, r.typedStyle = append(r.typed, sgr...), x, id
+	}
 }
 
 // forgetTyped makes a row that is blank one on which nothing was typed.

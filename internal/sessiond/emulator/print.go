@@ -48,7 +48,7 @@ func (t *Terminal) storeASCII(r *row, x int, run []byte, base cell) {
 	x += len(run)
 	r.used = max(r.used, x)
 	if r.restyles(x-len(run), base) {
-		t.noteStyle(r, base.style())
+		t.noteStyle(r, x-len(run), base.style())
 	}
 	r.note(run, x-len(run), x)
 	if x < len(r.cells) && r.cells[x].class() == classTail {
@@ -131,7 +131,7 @@ func (t *Terminal) printText(p []byte) int {
 	if i > 0 {
 		line.used = max(line.used, x)
 		if line.restyles(s.x, base) {
-			t.noteStyle(line, base.style())
+			t.noteStyle(line, s.x, base.style())
 		}
 		line.note(p[:i], s.x, x)
 		s.x = x

@@ -64,14 +64,15 @@ func (s style) onBlank() style {
 // erasable reports whether an erase sequence can leave a cell in this style.
 func (s style) erasable() bool { return s == style{bg: s.bg} }
 
-// styleKey is a canonical style in two words, for comparing and hashing it.
-type styleKey struct{ look, extent uint64 }
+// styleKey is a canonical style in two words, for comparing and hashing it. The
+// second one has the colour of the underline and the link.
+type styleKey struct{ look, more uint64 }
 
 // key packs a style: a color takes 26 bits, the attributes 9, the underline 3.
 func (s *style) key() styleKey {
 	return styleKey{
-		look:   uint64(s.fg) | uint64(s.bg)<<26 | uint64(s.attrs)<<52 | uint64(s.underline)<<61,
-		extent: uint64(s.ul) | uint64(s.link)<<32,
+		look: uint64(s.fg) | uint64(s.bg)<<26 | uint64(s.attrs)<<52 | uint64(s.underline)<<61,
+		more: uint64(s.ul) | uint64(s.link)<<32,
 	}
 }
 
@@ -82,7 +83,7 @@ var hashSeeds = [2]uint64{rand.Uint64(), rand.Uint64()}
 // styles come in rows, one colour after the other, and one multiplication by an
 // unlucky seed would put a row into few slots.
 func (k styleKey) hash() uint64 {
-	hi, lo := bits.Mul64(k.look^hashSeeds[0], k.extent^hashSeeds[1])
+	hi, lo := bits.Mul64(k.look^hashSeeds[0], k.more^hashSeeds[1])
 	hi, lo = bits.Mul64(lo^0x9e3779b97f4a7c15, hi^0xc2b2ae3d27d4eb4f)
 	return hi ^ lo
 }
@@ -232,7 +233,7 @@ func (p *pen) key() styleKey {
 	}
 	k := p.style.key()
 	if p.underline == 0 {
-		k.extent &^= 1<<32 - 1 // no underline, no colour of it
+		k.more &^= 1<<32 - 1 // no underline, no colour of it
 	}
 	return k
 }
