@@ -14,7 +14,7 @@ func (t *Terminal) printASCII(run []byte) {
 	}
 	s := t.active
 	base := t.penStyle()
-	if t.last == 0 {
+	if t.last == 0 && s.row(s.y).class(s.x-1) == classHead { // rare: not worth a call
 		t.healLeft()
 	}
 	t.last = 1
@@ -135,7 +135,9 @@ func (t *Terminal) printText(p []byte) int {
 		}
 		line.note(p[:i], s.x, x)
 		s.x = x
-		t.healRight()
+		if line.class(x) == classTail {
+			t.healRight()
+		}
 	}
 	t.last = last
 	return i
