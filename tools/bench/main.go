@@ -60,6 +60,7 @@ var groups = []struct {
 }{
 	{"emulator", measureEmulator},
 	{"xterm", measureXterm},
+	{"go emulators", measureGoEmulators},
 	{"flow", measureFlow},
 	{"stalled", measureStalled},
 	{"echo", measureEcho},

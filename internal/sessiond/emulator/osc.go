@@ -153,7 +153,7 @@ func (t *Terminal) osc(command int, payload string) {
 	}
 }
 
-// oscNotice carries out the commands that only tell a person something.
+// oscNotice carries out the commands that tell a person something.
 func (t *Terminal) oscNotice(command int, payload string) {
 	switch command {
 	case oscCwd:
@@ -168,7 +168,7 @@ func (t *Terminal) oscNotice(command int, payload string) {
 			t.notice(NoticeNotification, strings.Replace(rest, ";", ": ", 1))
 		}
 	case oscMark:
-		t.notice(NoticeMark, payload)
+		t.mark(payload)
 	}
 }
 

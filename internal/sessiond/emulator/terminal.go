@@ -102,8 +102,15 @@ func (t *Terminal) Size() (cols, rows int) { return t.cols, t.rows }
 func (t *Terminal) Title() string { return t.title.window }
 
 // SetTheme sets the colours that answer OSC 4, 10, 11 and 12 queries where the
-// program has set none of its own.
-func (t *Terminal) SetTheme(th Theme) { t.theme = th }
+// program has set none of its own. A program that asked for it (mode 2031) is
+// told when they turn from dark to light or back.
+func (t *Terminal) SetTheme(th Theme) {
+	was := t.theme.light()
+	t.theme = th
+	if t.modes.ThemeReports && th.light() != was {
+		t.reportTheme()
+	}
+}
 
 // discard is the sink of a terminal that nobody listens to.
 type discard struct{}
