@@ -43,6 +43,7 @@ func still(t testing.TB) *worker {
 		f.Close()
 	}
 	w.conn = newConnection(ends[0].(*net.UnixConn), 1)
+	w.conn.out = newOutbox(nil) // the test takes what is in it
 	t.Cleanup(func() {
 		w.detach()
 		ends[1].Close()
