@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"spawn/internal/sessiond/emulator"
+	"spawn/internal/supervisor/topology"
 )
 
 // Counters are the numbers that the daemon gives out next, and the highest order of a float so far.
@@ -152,12 +153,11 @@ func archive(checkpoint string, p Pane, namespace string) Archive {
 
 // withOwner adds the owner tag where there is none. A record that is full without one keeps what it has.
 func withOwner(tags []Tag, namespace string) []Tag {
-	const owner = "owner"
-	at, found := slices.BinarySearchFunc(tags, owner, func(t Tag, key string) int { return strings.Compare(t.Key, key) })
-	if found || len(tags) >= tagsMax {
+	at, found := slices.BinarySearchFunc(tags, topology.OwnerKey, func(t Tag, key string) int { return strings.Compare(t.Key, key) })
+	if found || len(tags) >= topology.TagsMax {
 		return slices.Clone(tags)
 	}
-	return slices.Insert(slices.Clone(tags), at, Tag{owner, namespace})
+	return slices.Insert(slices.Clone(tags), at, Tag{topology.OwnerKey, namespace})
 }
 
 // Hydrate makes a reset terminal of the archive's size that shows its text, and counts the rows of which some is missing.
