@@ -85,6 +85,7 @@ func paneFacts(at topology.Pane, t *pane) recovery.PaneFacts {
 	}
 	if at.End != nil {
 		f.ExitCode, f.Signal = savedEnd(*at.End)
+		f.Lost = !at.End.Known()
 	}
 	if t != nil {
 		if now := t.Facts(); now.Cols > 0 && now.Rows > 0 {
