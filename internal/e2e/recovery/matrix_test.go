@@ -44,7 +44,9 @@ func TestMatrix(t *testing.T) {
 		{"Topology", topologyRow},
 		{"Text / expiry", textExpiry},
 		{"Secret exclusion", secretExclusion},
+		{"Credentials", credentials},
 		{"Resume", resume},
+		{"Grants", grantsRow},
 		{"Vanished executable", vanishedExecutable},
 		{"Duplicate launch", duplicateLaunch},
 		{"Orphans / PID reuse", orphans},
@@ -404,7 +406,7 @@ func format2(t *testing.T) {
 	if tags := again.Panes[0].Tags; !slices.Equal(tags, c.Panes[0].Tags) {
 		t.Errorf("tags %v", tags)
 	}
-	if tags := again.Panes[1].Tags; !slices.Equal(tags, []recovery.Tag{{Key: "owner", Value: "spawnd"}}) {
+	if tags := again.Panes[1].Tags; !slices.Equal(tags, []recovery.Tag{{Key: "owner", Value: "owner"}}) {
 		t.Errorf("tags %v", tags)
 	}
 
@@ -422,7 +424,7 @@ func format2(t *testing.T) {
 	old.serve()
 	old.cannotRestore(verbs.CodeCorrupt, plantedAgain) // floats in format 1
 	old.restore(planted)
-	if tags := old.decode(old.checkpoint()).Panes[0].Tags; !slices.Equal(tags, []recovery.Tag{{Key: "owner", Value: "spawnd"}}) {
+	if tags := old.decode(old.checkpoint()).Panes[0].Tags; !slices.Equal(tags, []recovery.Tag{{Key: "owner", Value: "owner"}}) {
 		t.Errorf("tags %v", tags)
 	}
 }
