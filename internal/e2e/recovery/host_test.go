@@ -37,6 +37,9 @@ var binaries string // folder of the built programs
 func TestMain(m *testing.M) { os.Exit(build(m)) }
 
 func build(m *testing.M) int {
+	if os.Getenv(confined) != "" {
+		confine()
+	}
 	dir, err := os.MkdirTemp("", "spawn-recovery-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -6,6 +6,8 @@ package recovery
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -20,7 +22,10 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"spawn/internal/sessiond/wire"
+	"spawn/internal/supervisor/events"
 	"spawn/internal/supervisor/recovery"
 	"spawn/internal/supervisor/verbs"
 	"spawn/internal/supervisor/verbs/dial"
@@ -52,6 +57,7 @@ func TestMatrix(t *testing.T) {
 		{"Orphans / PID reuse", orphans},
 		{"Filesystem security", filesystemSecurity},
 		{"Retention/config", retentionConfig},
+		{"Events/clients", eventsClients},
 	} {
 		t.Run(row.name, row.run)
 	}
@@ -236,29 +242,32 @@ func forcedKill(t *testing.T) {
 // one, and nobody is told of a success that was none.
 func interruptedWrites(t *testing.T) {
 	for _, step := range []struct {
-		name, call string
-		durable    bool // a new one may be there: it has its name
+		name    string
+		fault   fault
+		durable bool // a new one may be there: it has its name
 	}{
-		{"sync", "fsync:error=EIO:when=1", false},
-		{"rename", "renameat,renameat2:error=EIO", false},
-		{"killed at the rename", "renameat,renameat2:signal=KILL", false},
-		{"killed at the sync", "fsync:signal=KILL:when=1", false},
-		{"folder's sync", "fsync:error=EIO:when=2", true},
-		{"killed at the folder's sync", "fsync:signal=KILL:when=2", true},
+		{"before the write", fileLimit(0), false},
+		{"short write", fileLimit(100), false},
+		{"killed at the write", injected("write:signal=KILL:when=1"), false},
+		{"sync", injected("fsync:error=EIO:when=1"), false},
+		{"rename", injected("renameat,renameat2:error=EIO"), false},
+		{"killed at the rename", injected("renameat,renameat2:signal=KILL"), false},
+		{"killed at the sync", injected("fsync:signal=KILL:when=1"), false},
+		{"folder's sync", injected("fsync:error=EIO:when=2"), true},
+		{"killed at the folder's sync", injected("fsync:signal=KILL:when=2"), true},
 	} {
 		t.Run(step.name, func(t *testing.T) {
-			needsTracer(t)
 			h := newHost(t, on)
 			h.serve()
 			h.start("sleep", "1000")
 			before := h.checkpoint()
-			tracer := h.inject(step.call)
+			over := step.fault(h)
 			var r verbs.CheckpointResult
 			err := h.socket().Call(context.Background(), verbs.RecoveryCheckpoint, verbs.Empty{}, &r)
 			if err == nil {
 				t.Errorf("it was told that %+v is durable", r)
 			}
-			tracer()
+			over()
 			h.reboot()
 			h.serve()
 			if got := h.status(before); got != "valid" {
@@ -272,12 +281,60 @@ func interruptedWrites(t *testing.T) {
 	}
 }
 
-// inject makes calls of the running spawnd fail, until what it returns is called. With nothing else to do, it syncs and
-// renames nothing but a checkpoint.
+// A fault befalls the running spawnd until what it returns is called.
+type fault func(*host) (over func())
+
+// fileLimit cuts off what is written behind so many bytes of a file: the kernel takes the part of a write that fits, and
+// then no more. With nothing else to do, spawnd writes no file but a checkpoint, which is longer.
+func fileLimit(bytes uint64) fault {
+	return func(h *host) func() {
+		h.Helper()
+		var was unix.Rlimit
+		h.must(unix.Prlimit(h.d.cmd.Process.Pid, unix.RLIMIT_FSIZE, nil, &was))
+		limit := unix.Rlimit{Cur: bytes, Max: was.Max}
+		h.must(unix.Prlimit(h.d.cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil))
+		return func() {
+			h.must(unix.Prlimit(h.d.cmd.Process.Pid, unix.RLIMIT_FSIZE, &was, nil))
+			if f := h.doctor("recovery.store"); f.Status != "error" || !strings.Contains(f.Message, string(verbs.CodeRecoveryIO)) {
+				h.Errorf("%+v", f)
+			}
+			if files := h.files(); len(files) != 1 {
+				h.Errorf("there is %v", files)
+			}
+		}
+	}
+}
+
+// injected makes calls fail or kills at them. With nothing else to do, spawnd syncs and renames nothing but a checkpoint.
+func injected(what string) fault {
+	return func(h *host) func() {
+		needsTracer(h.T)
+		return h.inject(what)
+	}
+}
+
+// inject makes calls of the running spawnd fail, until what it returns is called.
 func (h *host) inject(what string) (stop func()) {
 	h.Helper()
-	cmd := exec.Command("strace", "-f", "-qq", "-o", h.dir+"/trace", "-e", "trace="+strings.SplitN(what, ":", 2)[0],
-		"-e", "inject="+what, "-p", strconv.Itoa(h.d.cmd.Process.Pid))
+	return h.trace("-e", "trace="+strings.SplitN(what, ":", 2)[0], "-e", "inject="+what)
+}
+
+// watch has the calls of the running spawnd written down, until what it returns is called, which returns them.
+func (h *host) watch(calls string) (stop func() string) {
+	h.Helper()
+	end := h.trace("-e", "trace="+calls)
+	return func() string {
+		end()
+		text, err := os.ReadFile(h.dir + "/trace")
+		h.must(err)
+		return string(text)
+	}
+}
+
+// trace holds the running spawnd by a tracer.
+func (h *host) trace(what ...string) (stop func()) {
+	h.Helper()
+	cmd := exec.Command("strace", append([]string{"-f", "-qq", "-o", h.dir + "/trace", "-p", strconv.Itoa(h.d.cmd.Process.Pid)}, what...)...)
 	h.must(cmd.Start())
 	h.await("the tracer holds spawnd", func() bool {
 		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.d.cmd.Process.Pid))
@@ -285,7 +342,7 @@ func (h *host) inject(what string) (stop func()) {
 		return strings.HasPrefix(strings.TrimSpace(rest), strconv.Itoa(cmd.Process.Pid)+"\n")
 	})
 	return func() {
-		_ = cmd.Process.Kill() // it lets go of who it holds
+		_ = cmd.Process.Signal(syscall.SIGINT) // it lets go of who it holds, and writes the rest
 		_ = cmd.Wait()
 	}
 }
@@ -634,18 +691,30 @@ func secretExclusion(t *testing.T) {
 		Cwd:  h.dir + "/canary-folder",
 	}, &made)
 	h.awaitShown("p0", "shown")
+	agent := h.agent("pane:p0", "read")
 	id := h.checkpoint()
 	raw, err := os.ReadFile(h.file(id))
 	h.must(err)
-	token, _ := os.ReadFile(h.dir + "/r/spawn/token")
-	for _, secret := range []string{"canary", "Y2FuYXJ5", "PATH", "/bin/sh", fmt.Sprint(made.Pane.PID), made.Pane.SessionID, string(token)} {
-		if secret != "" && strings.Contains(string(raw), secret) {
+	secrets := []string{"canary", "Y2FuYXJ5", "PATH", "/bin/sh", fmt.Sprint(made.Pane.PID), made.Pane.SessionID, agent.Grant}
+	for _, token := range []string{h.ownerToken(), agent.Token} {
+		bytes, err := base64.RawURLEncoding.DecodeString(token)
+		h.must(err)
+		hash := sha256.Sum256(bytes)
+		secrets = append(secrets, token, hex.EncodeToString(hash[:]), base64.RawURLEncoding.EncodeToString(hash[:]))
+	}
+	for _, secret := range secrets {
+		if secret == "" || strings.Contains(string(raw), secret) {
 			t.Errorf("a checkpoint holds %q", secret)
 		}
 	}
 	h.reboot()
 	h.serve()
+	follower := h.follow(h.socket(), verbs.EventsSubscribeParams{})
+	follower.next()
 	h.restore(id)
+	if _, b := follower.until(events.RecoveryRestored); strings.Contains(fmt.Sprint(b), "canary") {
+		t.Errorf("a restore tells %+v", b)
+	}
 	list, _ := h.run("pane", "list", "--json")
 	_, code := h.run("pane", "relaunch", "--pane", "p0", "--ack-orphans", "--", "/missing/canary-program")
 	said, _ := h.run("pane", "relaunch", "--pane", "p0", "--ack-orphans", "--json", "--", "/missing/canary-program")
@@ -661,10 +730,12 @@ func findingsOf(report string) string {
 	return after
 }
 
-// Who comes back with the place of an earlier spawnd is given the archive from the beginning, and its end.
+// Who comes back with the place of an earlier spawnd, in a stream or in the events, is given what there is from the
+// beginning.
 func resume(t *testing.T) {
 	h := newHost(t, withText)
 	h.serve()
+	was := h.follow(h.socket(), verbs.EventsSubscribeParams{}).next()
 	h.start("sh", "-c", "echo before; sleep 1000")
 	h.awaitShown("p0", "before")
 	s, first, err := h.socket().Stream(context.Background(), verbs.PaneStreamParams{Pane: "p0", ReadOnly: true})
@@ -674,6 +745,10 @@ func resume(t *testing.T) {
 	h.reboot()
 	h.serve()
 	h.restore(id)
+	now := h.follow(h.socket(), verbs.EventsSubscribeParams{Source: was.Source, Cursor: was.Cursor}).next()
+	if now.Source == was.Source || now.Snapshot == nil || now.Snapshot.Reason != events.SourceChanged || !slices.Equal(resources(now.Snapshot), []string{"pane:p0", "session:s0", "window:w0"}) {
+		t.Errorf("%+v after %+v", now, was)
+	}
 	s, again, err := h.socket().Stream(context.Background(), verbs.PaneStreamParams{
 		Pane: "p0", ReadOnly: true, Resume: verbs.Resume{Stream: first.Stream, Position: 8},
 	})
@@ -797,9 +872,7 @@ func orphans(t *testing.T) {
 	trace, err := os.ReadFile(h.dir + "/trace")
 	h.must(err)
 	for line := range strings.Lines(string(trace)) {
-		own := strings.Contains(line, "execve(") && strings.Contains(line, `"serve"`) || strings.Contains(line, "tgkill(") && strings.Contains(line, "SIGURG") ||
-			strings.Contains(line, "<... tgkill resumed>") || strings.Contains(line, "+++") || strings.Contains(line, "---")
-		if !own {
+		if own := strings.Contains(line, "execve(") && strings.Contains(line, `"serve"`); !own && !harmless(line) {
 			t.Errorf("a start, a restore and an end did %s", line)
 		}
 	}
@@ -808,4 +881,10 @@ func orphans(t *testing.T) {
 			t.Errorf("process %d was touched: %v", pid, err)
 		}
 	}
+}
+
+// harmless are lines of a trace that tell of the tracer itself, or of the Go runtime, which interrupts its own threads.
+func harmless(line string) bool {
+	return strings.Contains(line, "tgkill(") && strings.Contains(line, "SIGURG") || strings.Contains(line, "<... tgkill resumed>") ||
+		strings.Contains(line, "+++") || strings.Contains(line, "---")
 }
