@@ -316,15 +316,24 @@ func injected(what string) fault {
 // inject makes calls of the running spawnd fail, until what it returns is called.
 func (h *host) inject(what string) (stop func()) {
 	h.Helper()
-	return h.trace("-e", "trace="+strings.SplitN(what, ":", 2)[0], "-e", "inject="+what)
+	tracer := h.trace("-e", "trace="+strings.SplitN(what, ":", 2)[0], "-e", "inject="+what)
+	return func() {
+		_ = tracer.Process.Kill() // it lets go of who it holds
+		_ = tracer.Wait()
+	}
 }
 
 // watch has the calls of the running spawnd written down, until what it returns is called, which returns them.
 func (h *host) watch(calls string) (stop func() string) {
 	h.Helper()
-	end := h.trace("-e", "trace="+calls)
+	tracer := h.trace("-e", "trace="+calls)
 	return func() string {
-		end()
+		h.must(tracer.Process.Signal(syscall.SIGINT)) // it writes the rest, and lets go
+		late := time.AfterFunc(patience, func() { _ = tracer.Process.Kill() })
+		defer late.Stop()
+		if err := tracer.Wait(); tracer.ProcessState.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
+			h.Fatalf("the tracer does not end: %v", err)
+		}
 		text, err := os.ReadFile(h.dir + "/trace")
 		h.must(err)
 		return string(text)
@@ -332,7 +341,7 @@ func (h *host) watch(calls string) (stop func() string) {
 }
 
 // trace holds the running spawnd by a tracer.
-func (h *host) trace(what ...string) (stop func()) {
+func (h *host) trace(what ...string) *exec.Cmd {
 	h.Helper()
 	cmd := exec.Command("strace", append([]string{"-f", "-qq", "-o", h.dir + "/trace", "-p", strconv.Itoa(h.d.cmd.Process.Pid)}, what...)...)
 	h.must(cmd.Start())
@@ -341,10 +350,7 @@ func (h *host) trace(what ...string) (stop func()) {
 		_, rest, _ := strings.Cut(string(status), "TracerPid:")
 		return strings.HasPrefix(strings.TrimSpace(rest), strconv.Itoa(cmd.Process.Pid)+"\n")
 	})
-	return func() {
-		_ = cmd.Process.Signal(syscall.SIGINT) // it lets go of who it holds, and writes the rest
-		_ = cmd.Wait()
-	}
+	return cmd
 }
 
 // What is damaged is refused as a whole, and nothing else is taken in its place.
