@@ -6,7 +6,9 @@ package recovery
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -201,5 +203,43 @@ func TestARelaunchEndsTheArchive(t *testing.T) {
 	}
 	if p := saved.Panes[0]; p.State != recovery.StateRunning || p.PreviousState != "" {
 		t.Errorf("%+v", p)
+	}
+}
+
+// Everything of the host is told to end at once, as a service manager does: terminals, workers and spawnd in any order. The
+// person is led to what there was, with its text.
+func TestAHostThatEndsEverythingAtOnceSavesWhatThereWas(t *testing.T) {
+	for round := range 3 {
+		h := newHost(t, brisk+`,"terminal_text":"plain"`)
+		h.serve()
+		const panes = 6
+		var victims []int
+		for i := range panes {
+			p := h.start("sh", "-c", fmt.Sprintf("echo kept-%d; exec sleep 1000", i))
+			h.awaitShown(p.ID, fmt.Sprintf("kept-%d", i))
+			victims = append(victims, p.PID, h.childOf(p.PID))
+		}
+		h.checkpoint()
+		rand.Shuffle(len(victims), func(i, j int) { victims[i], victims[j] = victims[j], victims[i] })
+		before := round * len(victims) / 2 // that spawnd is told, too
+		for _, pid := range victims[:before] {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may be gone with its worker
+		}
+		h.must(h.d.cmd.Process.Signal(syscall.SIGTERM))
+		for _, pid := range victims[before:] {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		h.must(h.ended())
+		h.reboot()
+		h.serve()
+		list := h.list()
+		i := slices.IndexFunc(list, func(c verbs.CheckpointStatus) bool { return c.Leading })
+		if i < 0 || list[i].Panes != panes || 2*list[i].TextPanes < panes || 2*list[i].Running < panes {
+			t.Fatalf("round %d: the person is led to %+v", round, list)
+		}
+		h.restore(list[i].Checkpoint)
+		if got := len(h.panes()); got != panes {
+			t.Errorf("round %d: %d panes", round, got)
+		}
 	}
 }
