@@ -459,6 +459,9 @@ func format2(t *testing.T) {
 	h.plant(c)
 	h.serve()
 	h.restore(planted)
+	if f := h.doctor("recovery.archives"); f.Status != "warn" || !strings.Contains(f.Message, "1 floats laid out by floats.default") || strings.Contains(f.Message, "venom") {
+		t.Errorf("a preset that is not there: %+v", f)
+	}
 	again := h.decode(h.checkpoint())
 	if len(again.Panes) != 3 || again.Panes[1].Float.Preset != "venom.settings" || again.Panes[1].Float.Z <= again.Panes[2].Float.Z || again.Panes[2].Float.Z < 1 {
 		t.Fatalf("%+v", again.Panes)
