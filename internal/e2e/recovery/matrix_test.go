@@ -12,17 +12,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"spawn/internal/sessiond/wire"
 	"spawn/internal/supervisor/events"
@@ -236,121 +232,6 @@ func forcedKill(t *testing.T) {
 	if f := h.doctor("recovery.cleanup_unverified"); f.Status != "warn" || !strings.Contains(f.Message, "cleanup_unverified") {
 		t.Errorf("%+v", f)
 	}
-}
-
-// spawnd is killed at, or fails in, each step of a write. The generation before stands, no temporary file is taken for
-// one, and nobody is told of a success that was none.
-func interruptedWrites(t *testing.T) {
-	for _, step := range []struct {
-		name    string
-		fault   fault
-		durable bool // a new one may be there: it has its name
-	}{
-		{"before the write", fileLimit(0), false},
-		{"short write", fileLimit(100), false},
-		{"killed at the write", injected("write:signal=KILL:when=1"), false},
-		{"sync", injected("fsync:error=EIO:when=1"), false},
-		{"rename", injected("renameat,renameat2:error=EIO"), false},
-		{"killed at the rename", injected("renameat,renameat2:signal=KILL"), false},
-		{"killed at the sync", injected("fsync:signal=KILL:when=1"), false},
-		{"folder's sync", injected("fsync:error=EIO:when=2"), true},
-		{"killed at the folder's sync", injected("fsync:signal=KILL:when=2"), true},
-	} {
-		t.Run(step.name, func(t *testing.T) {
-			h := newHost(t, on)
-			h.serve()
-			h.start("sleep", "1000")
-			before := h.checkpoint()
-			over := step.fault(h)
-			var r verbs.CheckpointResult
-			err := h.socket().Call(context.Background(), verbs.RecoveryCheckpoint, verbs.Empty{}, &r)
-			if err == nil {
-				t.Errorf("it was told that %+v is durable", r)
-			}
-			over()
-			h.reboot()
-			h.serve()
-			if got := h.status(before); got != "valid" {
-				t.Errorf("the one before is %s", got)
-			}
-			if files := h.files(); slices.ContainsFunc(files, func(f string) bool { return !strings.HasPrefix(f, "c") }) || len(files) > 1 && !step.durable {
-				t.Errorf("there is %v", files)
-			}
-			h.restore(before)
-		})
-	}
-}
-
-// A fault befalls the running spawnd until what it returns is called.
-type fault func(*host) (over func())
-
-// fileLimit cuts off what is written behind so many bytes of a file: the kernel takes the part of a write that fits, and
-// then no more. With nothing else to do, spawnd writes no file but a checkpoint, which is longer.
-func fileLimit(bytes uint64) fault {
-	return func(h *host) func() {
-		h.Helper()
-		var was unix.Rlimit
-		h.must(unix.Prlimit(h.d.cmd.Process.Pid, unix.RLIMIT_FSIZE, nil, &was))
-		limit := unix.Rlimit{Cur: bytes, Max: was.Max}
-		h.must(unix.Prlimit(h.d.cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil))
-		return func() {
-			h.must(unix.Prlimit(h.d.cmd.Process.Pid, unix.RLIMIT_FSIZE, &was, nil))
-			if f := h.doctor("recovery.store"); f.Status != "error" || !strings.Contains(f.Message, string(verbs.CodeRecoveryIO)) {
-				h.Errorf("%+v", f)
-			}
-			if files := h.files(); len(files) != 1 {
-				h.Errorf("there is %v", files)
-			}
-		}
-	}
-}
-
-// injected makes calls fail or kills at them. With nothing else to do, spawnd syncs and renames nothing but a checkpoint.
-func injected(what string) fault {
-	return func(h *host) func() {
-		needsTracer(h.T)
-		return h.inject(what)
-	}
-}
-
-// inject makes calls of the running spawnd fail, until what it returns is called.
-func (h *host) inject(what string) (stop func()) {
-	h.Helper()
-	tracer := h.trace("-e", "trace="+strings.SplitN(what, ":", 2)[0], "-e", "inject="+what)
-	return func() {
-		_ = tracer.Process.Kill() // it lets go of who it holds
-		_ = tracer.Wait()
-	}
-}
-
-// watch has the calls of the running spawnd written down, until what it returns is called, which returns them.
-func (h *host) watch(calls string) (stop func() string) {
-	h.Helper()
-	tracer := h.trace("-e", "trace="+calls)
-	return func() string {
-		h.must(tracer.Process.Signal(syscall.SIGINT)) // it writes the rest, and lets go
-		late := time.AfterFunc(patience, func() { _ = tracer.Process.Kill() })
-		defer late.Stop()
-		if err := tracer.Wait(); tracer.ProcessState.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
-			h.Fatalf("the tracer does not end: %v", err)
-		}
-		text, err := os.ReadFile(h.dir + "/trace")
-		h.must(err)
-		return string(text)
-	}
-}
-
-// trace holds the running spawnd by a tracer.
-func (h *host) trace(what ...string) *exec.Cmd {
-	h.Helper()
-	cmd := exec.Command("strace", append([]string{"-f", "-qq", "-o", h.dir + "/trace", "-p", strconv.Itoa(h.d.cmd.Process.Pid)}, what...)...)
-	h.must(cmd.Start())
-	h.await("the tracer holds spawnd", func() bool {
-		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.d.cmd.Process.Pid))
-		_, rest, _ := strings.Cut(string(status), "TracerPid:")
-		return strings.HasPrefix(strings.TrimSpace(rest), strconv.Itoa(cmd.Process.Pid)+"\n")
-	})
-	return cmd
 }
 
 // What is damaged is refused as a whole, and nothing else is taken in its place.
@@ -890,10 +771,4 @@ func orphans(t *testing.T) {
 			t.Errorf("process %d was touched: %v", pid, err)
 		}
 	}
-}
-
-// harmless are lines of a trace that tell of the tracer itself, or of the Go runtime, which interrupts its own threads.
-func harmless(line string) bool {
-	return strings.Contains(line, "tgkill(") && strings.Contains(line, "SIGURG") || strings.Contains(line, "<... tgkill resumed>") ||
-		strings.Contains(line, "+++") || strings.Contains(line, "---")
 }
