@@ -100,6 +100,8 @@ func TestAnArchiveIsReadLikeATerminal(t *testing.T) {
 		t.Errorf("a viewer is shown %q", text)
 	}
 
+	h.refused(verbs.CodeLayer, verbs.PanePlace, verbs.PanePlaceParams{Pane: "p0", Float: verbs.Float{Width: "40"}}, &verbs.WindowResult{})
+
 	// Nothing runs in it.
 	h.refused(verbs.CodeEnded, verbs.PaneSend, verbs.PaneSendParams{Pane: "p0", Text: "x"}, &verbs.PaneSendResult{})
 	var ended verbs.PaneWaitResult

@@ -64,6 +64,60 @@ func interruptedWrites(t *testing.T) {
 	}
 }
 
+// Who asks while a checkpoint is being written is told so, and one is written.
+func TestOneCheckpointIsWrittenAtATime(t *testing.T) {
+	needsTracer(t)
+	h := newHost(t, on)
+	h.serve()
+	h.start("sleep", "1000")
+	over := h.inject("fsync:delay_enter=2000000:when=1") // microseconds
+	first := make(chan error, 1)
+	go func() {
+		first <- h.socket().Call(context.Background(), verbs.RecoveryCheckpoint, verbs.Empty{}, &verbs.CheckpointResult{})
+	}()
+	h.await("it is being written", func() bool {
+		return slices.ContainsFunc(h.files(), func(name string) bool { return strings.HasPrefix(name, ".tmp-") })
+	})
+	h.refused(verbs.CodeRecoveryBusy, verbs.RecoveryCheckpoint, verbs.Empty{}, &verbs.CheckpointResult{})
+	h.must(<-first)
+	over()
+	if list := h.list(); len(list) != 1 || list[0].Generation != 1 {
+		t.Errorf("%+v", list)
+	}
+	h.checkpoint()
+}
+
+// An end whose last checkpoint may not be there is no success.
+func TestALastCheckpointThatFailsIsTold(t *testing.T) {
+	for name, end := range map[string]func(*host){
+		"a signal": func(h *host) { h.must(h.d.cmd.Process.Signal(syscall.SIGTERM)) },
+		"the verb": func(h *host) {
+			h.call(verbs.ServerShutdown, verbs.ServerShutdownParams{Sessions: "terminate"}, &verbs.Empty{})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t, on)
+			h.serve()
+			h.start("sleep", "1000")
+			before := h.checkpoint()
+			over := atFolder("fsync:error=EIO")(h)
+			log := h.d.log
+			end(h)
+			if err := h.ended(); err == nil {
+				t.Error("it ended with success")
+			}
+			over()
+			if !strings.Contains(log.String(), "the last checkpoint") {
+				t.Errorf("it says\n%s", log)
+			}
+			h.serve()
+			if h.status(before) != "valid" {
+				t.Errorf("%+v", h.list())
+			}
+		})
+	}
+}
+
 // A fault befalls the running spawnd until what it returns is called.
 type fault func(*host) (over func())
 
