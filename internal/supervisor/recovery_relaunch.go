@@ -85,7 +85,7 @@ func (ps *panes) reserve(id string) (old *pane, fresh string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	ps.mu.tree = tree
+	ps.putLocked(ps.mu.tree, tree)
 	return ps.mu.byID[id], fresh, nil
 }
 
