@@ -150,3 +150,27 @@ func TestALostTerminalIsSavedAsInterrupted(t *testing.T) {
 		}
 	}
 }
+
+// Who looks at a terminal that is closed is told how it ended, and that its pane is gone.
+func TestAPaneThatIsClosedSaysSo(t *testing.T) {
+	h := newHost(t, on)
+	h.serve()
+	p := h.start("sleep", "1000")
+	h.start("sleep", "1000")
+	s, _, err := h.socket().Stream(t.Context(), verbs.PaneStreamParams{Pane: p.ID, ReadOnly: true})
+	h.must(err)
+	defer s.Close()
+	h.call(verbs.PaneClose, verbs.PaneCloseParams{Pane: p.ID}, &verbs.Empty{})
+	h.replay(s) // up to EXIT
+	if got := h.farewell(s); got != verbs.DetachedRemoved {
+		t.Errorf("the stream ends with %q", got)
+	}
+	other := h.pane("p1")
+	s, _, err = h.socket().Stream(t.Context(), verbs.PaneStreamParams{Pane: other.ID, ReadOnly: true})
+	h.must(err)
+	defer s.Close()
+	h.loseWorker(other)
+	if got := h.farewell(s); got != verbs.DetachedLost { // its pane is there still
+		t.Errorf("the stream ends with %q", got)
+	}
+}

@@ -7,6 +7,7 @@ package recovery
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -241,5 +242,29 @@ func TestAHostThatEndsEverythingAtOnceSavesWhatThereWas(t *testing.T) {
 		if got := len(h.panes()); got != panes {
 			t.Errorf("round %d: %d panes", round, got)
 		}
+	}
+}
+
+// A second spawnd for the same socket ends before it touches the store.
+func TestASecondSpawndLeavesTheStoreAlone(t *testing.T) {
+	h := newHost(t, on)
+	h.serve()
+	h.start("sleep", "1000")
+	id := h.checkpoint()
+	h.plantRaw(".tmp-01234567-89ab-4cde-8fab-0123456789ab", nil) // a start would remove it
+	left := h.store() + "/.tmp-01234567-89ab-4cde-8fab-0123456789ab"
+	h.must(os.Rename(left+".json", left))
+	first := h.d
+	if err := h.tryServe(); err == nil {
+		t.Fatal("two serve one socket")
+	}
+	h.d = first
+	if _, err := os.Stat(left); err != nil || h.status(id) != "valid" {
+		t.Errorf("the store was touched: %v", h.files())
+	}
+	h.kill()
+	h.serve()
+	if _, err := os.Stat(left); err == nil {
+		t.Error("a start leaves what a crash has left")
 	}
 }
