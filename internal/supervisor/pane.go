@@ -240,6 +240,7 @@ func (p *pane) takeAway() {
 	p.archive.source.Close()
 }
 
+// end is terminate, when it is known that it is wanted.
 func (p *pane) end(ctx context.Context) error {
 	if p.archive != nil {
 		p.takeAway()
