@@ -10,6 +10,7 @@ import (
 
 	"spawn/internal/supervisor/access"
 	"spawn/internal/supervisor/fanout"
+	"spawn/internal/supervisor/topology"
 	"spawn/internal/supervisor/verbs"
 )
 
@@ -93,13 +94,19 @@ func verbPane(r Row) verbs.Pane {
 		Cols: r.Cols, Rows: r.Rows, Foreground: r.Foreground, Viewers: r.Viewers,
 		Session: r.Session, Window: r.Window, Layer: string(r.Layer), Tags: verbTags(r.Tags), UsedAt: usedAt(r.Used),
 	}
-	if a := r.Archive; a != nil {
-		p.Recovery = verbs.Archived{
-			Checkpoint: a.Checkpoint, PreviousPane: a.PreviousPane, ProcessState: string(a.ProcessState), TextState: string(a.TextState), CutRows: a.CutRows,
-		}
-	}
+	p.Recovery = verbArchived(r.Archive)
 	if r.Exit != nil {
 		p.ExitCode, p.Signal = r.Exit.ExitCode, r.Exit.Signal
 	}
 	return p
+}
+
+// verbArchived is zero for a pane that was not restored.
+func verbArchived(a *topology.Archive) verbs.Archived {
+	if a == nil {
+		return verbs.Archived{}
+	}
+	return verbs.Archived{
+		Checkpoint: a.Checkpoint, PreviousPane: a.PreviousPane, ProcessState: string(a.ProcessState), TextState: string(a.TextState), CutRows: a.CutRows,
+	}
 }

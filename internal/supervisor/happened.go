@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"spawn/internal/strictjson"
@@ -104,9 +105,12 @@ func (ps *panes) happened(changes ...events.Change) {
 	}
 }
 
+// An aside is what a mutation did beside changing the tree: before that, and behind it. The zero value is nothing.
+type aside struct{ before, behind []events.Change }
+
 // commitLocked tells what a mutation made of the tree, all of it under one cursor, together with what else
 // the mutation did. The caller holds mu, has checked the new tree and puts it in force before it lets go.
-func (ps *panes) commitLocked(before, after topology.Tree, also ...events.Change) {
+func (ps *panes) commitLocked(before, after topology.Tree, also aside) {
 	c := ps.told
 	if c == nil {
 		return
@@ -115,7 +119,7 @@ func (ps *panes) commitLocked(before, after topology.Tree, also ...events.Change
 	for _, change := range topology.Diff(before, after) {
 		t.add(change)
 	}
-	c.commit(append(t.committed, also...), t.paced)
+	c.commit(slices.Concat(also.before, t.committed, also.behind), t.paced)
 	for _, r := range t.gone {
 		delete(c.vitals, r.ID())
 	}

@@ -48,7 +48,7 @@ func (s *story) does(change func(topology.Tree) (topology.Tree, error)) []string
 		s.t.Fatal(err)
 	}
 	s.ps.mu.Lock()
-	s.ps.commitLocked(before, after)
+	s.ps.commitLocked(before, after, aside{})
 	s.ps.mu.tree = after
 	s.ps.mu.Unlock()
 	if s.logged.Len() > 0 {

@@ -160,7 +160,7 @@ func paneEntity(p topology.Pane, at topology.Place, v *vitals) events.Entity {
 		e.Content["tags"] = tagTexts(p.Tags)
 	}
 	if p.Archive != nil {
-		e.Data["recovery"] = raw(p.Archive)
+		e.Content["recovery"] = raw(p.Archive)
 	}
 	if v == nil {
 		v = &vitals{}

@@ -61,6 +61,9 @@ type Options struct {
 	// Report, when set, is told in order what happens beside the stream. It is called under the hub's lock: it
 	// must not wait, and not ask the hub for anything.
 	Report func(Report)
+	// Removed, when set, is asked at the end whether the pane is taken away, so that there is nothing to come
+	// back to. It must not wait.
+	Removed func() bool
 	// Title and Cwd are what is known from before, until the program says otherwise.
 	Title, Cwd string
 }
@@ -215,15 +218,12 @@ func (h *Hub) end(abandoned bool) Ending {
 	h.mu.output.wipe()
 	h.mu.history.wipe()
 	exit := h.mu.facts.Exit
+	removed := h.o.Removed != nil && h.o.Removed()
 	h.rouseLocked()
 	viewers := slices.Clone(h.mu.viewers)
 	for _, v := range viewers {
-		switch {
-		case abandoned:
-		case exit == nil:
-			h.tellLocked(v, Lost{})
-		case v.phase == seeding: // its snapshot does not come any more
-			h.tellLocked(v, Exit{*exit})
+		if !abandoned {
+			h.partLocked(v, removed)
 		}
 		v.queue.finish()
 	}
@@ -236,6 +236,20 @@ func (h *Hub) end(abandoned bool) Ending {
 		v.Detach()
 	}
 	return Ending{Exit: exit}
+}
+
+// partLocked tells a viewer the last of what it is told.
+func (h *Hub) partLocked(v *Viewer, removed bool) {
+	exit := h.mu.facts.Exit
+	if exit != nil && v.phase == seeding { // its snapshot does not come any more
+		h.tellLocked(v, Exit{*exit})
+	}
+	switch {
+	case removed:
+		h.tellLocked(v, Removed{})
+	case exit == nil:
+		h.tellLocked(v, Lost{})
+	}
 }
 
 // abandon detaches every viewer at once, whatever still waits for it.

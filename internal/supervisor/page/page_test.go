@@ -458,7 +458,7 @@ func TestEventsAreTold(t *testing.T) {
 			t.Errorf("%T: %s, want %s", e, got, want)
 		}
 	}
-	for _, e := range []fanout.Event{fanout.Title{Text: "x"}, fanout.Cwd{Text: "/"}, fanout.Foreground{Name: "vim"}} {
+	for _, e := range []fanout.Event{fanout.Title{Text: "x"}, fanout.Cwd{Text: "/"}, fanout.Foreground{Name: "vim"}, fanout.Removed{}} {
 		if err := v.sink.Event(e); err != nil { // told by the list of panes
 			t.Error(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"spawn/internal/strictjson"
+	"spawn/internal/supervisor/topology"
 )
 
 // A file is one line: the envelope, its three members in this order, and a line feed.
@@ -155,7 +156,7 @@ func countPayload(payload []byte) error {
 		switch {
 		case resources > ResourcesMax:
 			return oversize("too many sessions, windows, panes and nodes")
-		case tags > tagsMax:
+		case tags > topology.TagsMax:
 			return oversize("a pane has too many tags")
 		case rows > textRowsMax:
 			return oversize("a text has too many rows")

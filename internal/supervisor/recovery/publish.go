@@ -163,6 +163,24 @@ func (s *Store) discard(temp string, cause error) error {
 	return ioFailure("publish checkpoint: it could not be written; older ones are untouched", cause)
 }
 
+// Probe tries whether the folder takes a file, which is gone again when it returns. ErrIO says that it does not.
+func (s *Store) Probe() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	uuid, err := newUUID4(s.random)
+	if err != nil {
+		return ioFailure("probe recovery store: no random id", err)
+	}
+	file, err := s.dir.Create("temp.create", tempBegin+uuid)
+	if err != nil {
+		return ioFailure("probe recovery store: it takes no file", err)
+	}
+	if err := errors.Join(file.Close("temp.close"), s.dir.Remove("temp.remove", tempBegin+uuid)); err != nil {
+		return ioFailure("probe recovery store: a file that was made cannot be removed", err)
+	}
+	return nil
+}
+
 // stage writes the temporary file and makes its content durable.
 func (s *Store) stage(ctx context.Context, temp string, c Checkpoint, size int) (digest [sha256.Size]byte, err error) {
 	if err := ctx.Err(); err != nil {

@@ -26,6 +26,15 @@ func CleanName(name string) (string, error) {
 	return name, nil
 }
 
+// IsName reports whether a pane or a window can have the name just as it is. "" is none.
+func IsName(name string) bool {
+	clean, err := CleanName(name)
+	return err == nil && clean == name
+}
+
+// IsSessionName is IsName for a session, which cannot be without one.
+func IsSessionName(name string) bool { return name != "" && IsName(name) }
+
 // CleanTitle makes a title that a program set fit to be shown: it drops what does not show and cuts the
 // rest. A program cannot be asked for another, so nothing is refused.
 func CleanTitle(title string) string {

@@ -452,7 +452,7 @@ export interface PaneRelaunchParams {
   argv: string[];
   /** true acknowledges that earlier processes may still run, and that this may do their work twice */
   ack_orphans: boolean;
-  /** what the new pane is given beside its own */
+  /** what the new pane is given beside its own, of what the caller has */
   grants?: Scope[];
 }
 
