@@ -17,7 +17,10 @@ var ErrFollowers = errors.New("too many wait for this pane")
 // a moment after it.
 type Prompt struct {
 	Last  byte        // kind of the last mark: 'A' to 'D'; 0 while none has come
-	Ended *turns.Mark // the last D; nil while none has come
+	Ended *turns.Mark // the D of the last command; nil while none has come, and for a command that had none
+	Ends  bool        // a B has come: prompts of this shell have an end
+	Marks uint64      // how many marks have come
+	Voice turns.Voice // whose marks those are
 }
 
 // At reports whether the shell waits for a command.
@@ -114,15 +117,23 @@ func (h *Hub) rouseLocked() {
 	}
 }
 
-// promptLocked takes a mark of the shell. What is none is left out.
-func (h *Hub) promptLocked(text string) {
+// promptLocked takes a mark of the shell. It reports false for what is none, or is not the shell's.
+func (h *Hub) promptLocked(text string) bool {
+	p := &h.mu.prompt
 	m, ok := turns.Parse(text)
-	if !ok {
-		return
+	if !ok || !p.Voice.Trusts(m) {
+		return false
 	}
-	h.mu.prompt.Last = m.Kind
-	if m.Kind == 'D' {
-		h.mu.prompt.Ended = &m
+	p.Last = m.Kind
+	p.Marks++
+	switch m.Kind {
+	case 'B':
+		p.Ends = true
+	case 'C':
+		p.Ended = nil
+	case 'D':
+		p.Ended = &m
 	}
 	h.rouseLocked()
+	return true
 }

@@ -61,6 +61,7 @@ const (
 
 	CodeNoHistory        Code = "unavailable.history"
 	CodeNoMarks          Code = "unavailable.marks"
+	CodeOutcome          Code = "unavailable.outcome"
 	CodeSettingsFile     Code = "unavailable.settings"
 	CodeNotInForce       Code = "unavailable.not_in_force"
 	CodeSpawn            Code = "unavailable.spawn"
@@ -131,6 +132,7 @@ var codes = slices.Concat(
 		{CodeStart, "the terminal could not be started", nil, false},
 		{CodeNoHistory, "the terminal's log cannot be read", nil, false},
 		{CodeNoMarks, "the shell does not mark its prompts (OSC 133)", nil, false},
+		{CodeOutcome, "what was asked for may have been done, and nobody can tell", nil, true},
 		{CodeSettingsFile, "the settings file cannot be read or written safely", nil, false},
 		{CodeNotInForce, "a part of spawnd could not get ready for the new settings; the old ones are in force", nil, false},
 		{CodeSpawn, "the new execution failed", nil, false},
