@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"spawn/internal/supervisor/verbs"
+	"spawn/internal/supervisor/verbs/keys"
 	"spawn/internal/supervisor/verbs/shape"
 )
 
@@ -67,6 +68,9 @@ func (w *mdWriter) verb(v verbs.Verb) {
 	}
 	w.members("parameter", v.Params, shape.Member.Limits)
 	w.members("result", v.Result, choices)
+	if v.Name == verbs.PaneSend {
+		w.keys()
+	}
 	if len(v.Errors) > 0 {
 		w.line("\nErrors: %s.", codeList(v.Errors))
 	}
@@ -76,6 +80,16 @@ func (w *mdWriter) verb(v verbs.Verb) {
 	}
 	w.line("%s", v.ExampleRequest())
 	w.line("```")
+}
+
+// keys lists the names of keys.
+func (w *mdWriter) keys() {
+	var list []string
+	for _, names := range keys.Names() {
+		list = append(list, "`"+strings.Join(names, "` or `")+"`")
+	}
+	w.line("\nKeys with a name: %s. Any other key is its one character. In front of either stand `C-` (control), `M-` (alt) and `S-` (shift), in any order.",
+		strings.Join(list, ", "))
 }
 
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
