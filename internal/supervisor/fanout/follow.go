@@ -26,6 +26,9 @@ type Prompt struct {
 // At reports whether the shell waits for a command.
 func (p Prompt) At() bool { return p.Last == 'A' || p.Last == 'B' }
 
+// Idle reports whether the shell has marked something and runs no command: it is at its prompt, or on its way there.
+func (p Prompt) Idle() bool { return p.Last != 0 && p.Last != 'C' }
+
 // Follower hears what a terminal puts out from now on. It is no viewer: nobody is shown it, it costs the worker
 // nothing, and control and size are none of its business. It is for one goroutine, which pulls; there is none
 // of its own.

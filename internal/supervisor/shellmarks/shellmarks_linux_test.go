@@ -53,7 +53,7 @@ func start(t *testing.T, argv []string, files map[string]string, extra ...string
 		t.Fatal(err)
 	}
 	env := append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "LANG=C.UTF-8"}, extra...)
-	argv, env = scripts.Dress(argv, env)
+	argv, env = scripts.Dress("test", argv, env)
 	term, err := pty.Start(pty.Options{Argv: argv, Env: env, Cwd: home, Cols: 200, Rows: 50})
 	if err != nil {
 		t.Fatal(err)
@@ -238,11 +238,11 @@ func TestOtherStartsStayAsTheyAre(t *testing.T) {
 	s := Scripts{dir: "/x"}
 	env := []string{"A=1"}
 	for _, argv := range [][]string{{"/bin/dash", "-l"}, {"bash", "-c", "true"}, {"bash", "script"}, {"zsh", "--no-rcs"}, {}} {
-		if gotArgv, gotEnv := s.Dress(argv, env); !slices.Equal(gotArgv, argv) || !slices.Equal(gotEnv, env) {
+		if gotArgv, gotEnv := s.Dress("test", argv, env); !slices.Equal(gotArgv, argv) || !slices.Equal(gotEnv, env) {
 			t.Errorf("%q became %q with %q", argv, gotArgv, gotEnv)
 		}
 	}
-	if argv, got := (Scripts{}).Dress([]string{"bash"}, env); len(argv) != 1 || !slices.Equal(got, env) {
+	if argv, got := (Scripts{}).Dress("test", []string{"bash"}, env); len(argv) != 1 || !slices.Equal(got, env) {
 		t.Errorf("the zero value dresses: %q", argv)
 	}
 }

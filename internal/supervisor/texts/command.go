@@ -40,7 +40,7 @@ func (e *ending) mark(m turns.Mark) {
 }
 
 // command waits for the end of a command, by the shell's marks. With fresh it is the end of one that ends from
-// now on; else a shell that is at its prompt has ended its last command already.
+// now on; else a shell that runs none has ended its last command already.
 func (w *waiter) command(ctx context.Context, fresh bool) (verbs.PaneWaitResult, error) {
 	grace, unsaid := time.NewTimer(marksGrace), time.NewTimer(promptGrace)
 	defer grace.Stop()
@@ -54,7 +54,7 @@ func (w *waiter) command(ctx context.Context, fresh bool) (verbs.PaneWaitResult,
 		switch {
 		case end.over:
 			return verbs.PaneWaitResult{ExitCode: told(end.ended)}, nil
-		case !fresh && h.Prompt.At():
+		case !fresh && h.Prompt.Idle():
 			return verbs.PaneWaitResult{ExitCode: told(h.Prompt.Ended)}, nil
 		case h.Exit != nil || h.Ended:
 			return verbs.PaneWaitResult{}, ended()

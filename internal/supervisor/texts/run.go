@@ -98,7 +98,7 @@ func (r *Runs) Run(ctx context.Context, t Terminal, p verbs.PaneRunParams) (verb
 	// The capture came behind every mark of the output that it shows, so now the news is not late any more. What
 	// was put out before belongs to nobody here.
 	h := f.Take()
-	if !h.Prompt.At() {
+	if !h.Prompt.Idle() {
 		return verbs.PaneRunResult{}, busy()
 	}
 	if err := t.Type(ctx, line); err != nil {
@@ -135,21 +135,21 @@ func (r *Runs) awaitPrompt(ctx context.Context, pane string, f Follower) error {
 			return nil
 		}
 		var soon <-chan time.Time
-		if h.Prompt.Last == 'C' || open {
+		if h.Prompt.Last != 0 {
 			soon = back.C
 		}
 		select {
 		case <-f.Ready():
 		case <-soon:
+			if !open && h.Prompt.Idle() {
+				return nil // it does not mark its prompts, or not this one
+			}
 			if open {
 				return verbs.Errorf(verbs.CodeNotAtPrompt, "the shell has begun nothing for the line before this one, and may wait for the rest of it: look at a capture; C-c ends the line")
 			}
 			return busy()
 		case <-start.C:
-			if h.Prompt.Last == 0 {
-				return unmarked()
-			}
-			return verbs.Errorf(verbs.CodeNotAtPrompt, "the shell does not come back to its prompt")
+			return unmarked()
 		case <-ctx.Done():
 			return late(ctx, "the shell did not come to its prompt in time; nothing was typed")
 		}

@@ -112,8 +112,9 @@ func (t *turn) at(position uint64) int {
 }
 
 // endOfLine is what zsh writes at the end of output without a newline, and in the way that the terminal wraps it:
-// a sign in a style of its own, blanks to the margin, and back (zshoptions, PROMPT_SP).
-var endOfLine = regexp.MustCompile(`(?:\x1b\[[0-9;]*m)*[%#]?(?:\x1b\[[0-9;]*m)* +\r \r$`)
+// a sign in a style of its own, blanks to the margin, and back (zshoptions, PROMPT_SP). Where the prompt's own mark
+// is the first one behind it, the prompt has been begun too.
+var endOfLine = regexp.MustCompile(`(?:\x1b\[[0-9;]*m)*[%#]?(?:\x1b\[[0-9;]*m)* +\r \r(?:\r|\x1b\[[0-9;]*[mJK])*$`)
 
 // endBytesMax is more than that takes on the widest terminal.
 const endBytesMax = 2 * wire.SizeMax
