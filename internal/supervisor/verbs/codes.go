@@ -55,6 +55,7 @@ const (
 	CodeNotAtPrompt  Code = "conflict.not_at_prompt"
 	CodeRecoveryBusy Code = "conflict.recovery_busy"
 	CodeNotEmpty     Code = "conflict.not_empty"
+	CodeOwnPane      Code = "conflict.own_pane"
 	CodeNotArchive   Code = "conflict.not_archive"
 	CodeCorrupt      Code = "conflict.checkpoint_corrupt"
 	CodeExpired      Code = "conflict.checkpoint_expired"
@@ -120,6 +121,7 @@ var codes = slices.Concat(
 		{CodeChanged, "somebody else changed the settings file meanwhile; nothing was written", nil, false},
 		{CodeNotAtPrompt, "the shell is not at its prompt", nil, false},
 		{CodeRecoveryBusy, "a checkpoint is being written", nil, false},
+		{CodeOwnPane, "the caller is in that pane, and would be shown its own output without end", nil, false},
 		{CodeNotEmpty, "there are sessions, windows or panes already", nil, false},
 		{CodeNotArchive, "the pane is no archive", nil, false},
 		{CodeCorrupt, "the checkpoint is damaged, or its generation is there twice", nil, false},

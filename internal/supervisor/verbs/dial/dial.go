@@ -33,7 +33,7 @@ type Socket struct {
 }
 
 // Call asks for one verb and reads its result into result, a pointer. A refusal by spawnd is a
-// *verbs.Error; so is CodeNoDaemon when none answers.
+// *verbs.Error; so is CodeNoDaemon when none answers, and CodeOutcome when ctx is canceled first.
 func (s Socket) Call(ctx context.Context, verb string, params, result any) error {
 	u, err := s.connect(ctx)
 	if err != nil {
@@ -85,7 +85,7 @@ func (s Socket) Stream(ctx context.Context, p verbs.PaneStreamParams) (*Stream, 
 	r := bufio.NewReader(u)
 	err = s.ask(ctx, u, r, verbs.PaneStream, p, &result)
 	if !stop() && err == nil {
-		err = ctx.Err()
+		err = lost(ctx, verbs.PaneStream, net.ErrClosed)
 	}
 	if err == nil {
 		err = u.SetDeadline(time.Time{})
@@ -152,13 +152,31 @@ func beyond(verb string, params any) time.Duration {
 
 // lost is the error of a connection that broke before the answer came.
 func lost(ctx context.Context, verb string, err error) error {
-	if ctx.Err() != nil {
+	switch ctx.Err() {
+	case context.DeadlineExceeded:
 		return ctx.Err()
+	case context.Canceled:
+		return interrupt(verb)
 	}
 	if errors.Is(err, verbs.ErrLine) {
 		return fmt.Errorf("read the answer to %s: %w", verb, err)
 	}
 	return verbs.Errorf(verbs.CodeNoDaemon, "spawnd went away before it answered %s; whether that was done is not known", verb)
+}
+
+// interrupted is the error of a request that its caller gave up: CodeOutcome for programs, and context.Canceled.
+type interrupted struct{ told *verbs.Error }
+
+func (i interrupted) Error() string { return i.told.Error() }
+
+func (i interrupted) Unwrap() []error { return []error{i.told, context.Canceled} }
+
+func interrupt(verb string) error {
+	what := "whether it was done is not known, and what it began goes on"
+	if v, ok := verbs.Lookup(verb); ok && v.ReadsOnly() {
+		what = "it has changed nothing"
+	}
+	return interrupted{verbs.Errorf(verbs.CodeOutcome, "%s was interrupted: %s", verb, what)}
 }
 
 // Stream is an attached viewer's connection. Recv is for one goroutine; the others may be called from any.
