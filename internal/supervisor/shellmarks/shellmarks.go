@@ -19,7 +19,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"embed"
-	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -106,7 +106,7 @@ func (s Scripts) Nonce(session string) string {
 	}
 	mac := hmac.New(sha256.New, s.secret[:])
 	mac.Write([]byte("spawn shell marks of " + session))
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:nonceBytes])
+	return hex.EncodeToString(mac.Sum(nil)[:nonceBytes])
 }
 
 func makeFolder(path string) error {
