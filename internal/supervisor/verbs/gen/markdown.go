@@ -27,7 +27,8 @@ request is one line of JSON and so is its answer; requests of one connection are
 ` + "```" + `
 
 Each verb is a command of the same words: ` + "`pane.list`" + ` is ` + "`spawnd pane list`" + `. With ` + "`--json`" + ` standard output has the
-result and nothing else; an error is on standard error, and its class is the exit code. [verbs.schema.json](verbs.schema.json) has every
+result and nothing else; an error is on standard error, and its class is the exit code. A command that a signal ends has the code
+128 and the signal's number instead. [verbs.schema.json](verbs.schema.json) has every
 type as JSON Schema.
 
 A request is taken strictly: a member that is unknown, missing, there twice or spelt in another case is an error, and
