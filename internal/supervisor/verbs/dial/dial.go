@@ -35,7 +35,7 @@ type Socket struct {
 // Call asks for one verb and reads its result into result, a pointer. A refusal by spawnd is a
 // *verbs.Error; so is CodeNoDaemon when none answers, and CodeOutcome when ctx is canceled first.
 func (s Socket) Call(ctx context.Context, verb string, params, result any) error {
-	u, err := s.connect(ctx)
+	u, err := s.connect(ctx, verb)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (s Socket) Call(ctx context.Context, verb string, params, result any) error
 // Follow asks for a verb of lines, reads its result, and hands over each line until spawnd ends them, each
 // returns an error, or ctx ends.
 func (s Socket) Follow(ctx context.Context, verb string, params, result any, each func(line []byte) error) error {
-	u, err := s.connect(ctx)
+	u, err := s.connect(ctx, verb)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (s Socket) Follow(ctx context.Context, verb string, params, result any, eac
 // Stream attaches to a pane. The caller closes the stream.
 func (s Socket) Stream(ctx context.Context, p verbs.PaneStreamParams) (*Stream, verbs.PaneStreamResult, error) {
 	var result verbs.PaneStreamResult
-	u, err := s.connect(ctx)
+	u, err := s.connect(ctx, verbs.PaneStream)
 	if err != nil {
 		return nil, result, err
 	}
@@ -97,14 +97,17 @@ func (s Socket) Stream(ctx context.Context, p verbs.PaneStreamParams) (*Stream, 
 	return &Stream{u: u, frames: wire.NewReader(r, wire.FromWorker)}, result, nil
 }
 
-func (s Socket) connect(ctx context.Context) (*net.UnixConn, error) {
+func (s Socket) connect(ctx context.Context, verb string) (*net.UnixConn, error) {
 	if len(s.Path) > verbs.SocketPathMax {
 		return nil, verbs.Errorf(verbs.CodeNoDaemon, "the path %s is too long for a socket", s.Path)
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	connecting, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	var d net.Dialer
-	c, err := d.DialContext(ctx, "unix", s.Path)
+	c, err := d.DialContext(connecting, "unix", s.Path)
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return nil, interrupt(verb)
+	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
 		return nil, verbs.Errorf(verbs.CodeNoDaemon, "no spawnd answers at %s; start it with: spawnd serve", s.Path)
 	}

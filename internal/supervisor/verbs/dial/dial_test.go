@@ -96,6 +96,15 @@ func TestCallEndsWithItsContext(t *testing.T) {
 	}
 }
 
+func TestACallThatNobodyWaitsForIsNotMade(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s := listen(t, func(r *bufio.Reader, _ net.Conn) { _, _ = r.ReadByte() })
+	if err := s.Call(ctx, verbs.PaneRun, verbs.Empty{}, &verbs.Empty{}); verbs.ExitCode(err) != verbs.CodeOutcome.Exit() {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestStreamGoesOnAfterTheAnswer(t *testing.T) {
 	heard := make(chan wire.Kind, 8)
 	s := listen(t, func(r *bufio.Reader, c net.Conn) {
