@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -26,6 +27,7 @@ func attachCommand() *cobra.Command {
 when there is none, one is started.
 
 You take control of it, its size included, unless you only watch. ` + detachHelp + `.
+The terminal that you sit in is none of them: it cannot be shown within itself.
 The terminal goes on when you detach, when this connection breaks and when spawnd restarts. When it ends,
 the next one of its session is shown, if there is one.
 
@@ -67,6 +69,7 @@ const detachHelp = "Ctrl-\\ then d detaches"
 type visit struct {
 	socket        dial.Socket
 	pane          string // where to begin; "" for the one that was used last
+	own           string // pane that we are in ourselves; "" for none
 	readOnly, one bool
 	keys          localattach.Keys
 }
@@ -75,6 +78,10 @@ func (v visit) run(ctx context.Context, messages io.Writer) error {
 	var err error
 	if v.socket, err = controlSocket(); err != nil {
 		return err
+	}
+	var here verbs.ServerInfoResult
+	if v.socket.Call(ctx, verbs.ServerInfo, verbs.Empty{}, &here) == nil { // else spawnd itself refuses
+		v.own = here.Pane
 	}
 	outcome, err := localattach.Run(ctx, localattach.Options{
 		In: os.Stdin, Out: os.Stdout, Pane: v.pane, Places: v, One: v.one, Retry: mayPass, Dial: v.dial, Keys: v.keys,
@@ -92,7 +99,7 @@ func (v visit) dial(ctx context.Context, pane string, cols, rows uint16) (locala
 	return remote(stream), err
 }
 
-// Map is part of localattach.Places.
+// Map is part of localattach.Places. Nothing leads to the pane that we are in.
 func (v visit) Map(ctx context.Context) (localattach.Map, error) {
 	var windows verbs.WindowListResult
 	var panes verbs.PaneListResult
@@ -100,7 +107,8 @@ func (v visit) Map(ctx context.Context) (localattach.Map, error) {
 		return localattach.Map{}, err
 	}
 	err := v.socket.Call(ctx, verbs.PaneList, verbs.Empty{}, &panes)
-	return localattach.Map{Windows: windows.Windows, Panes: panes.Panes}, err
+	others := slices.DeleteFunc(panes.Panes, func(p verbs.Pane) bool { return p.ID == v.own })
+	return localattach.Map{Windows: windows.Windows, Panes: others}, err
 }
 
 // New is part of localattach.Places. Who only watches starts nothing.

@@ -3,9 +3,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -43,6 +45,17 @@ const exitInvalid = 2
 
 // exitRunning is the code of a second spawnd on the same folders: the class of conflicts.
 const exitRunning = 5
+
+// exitSignal plus its number is the code of a command that a signal ended, as shells have it.
+const exitSignal = 128
+
+// interrupted tells what became of a command that a signal ended, where nothing below has.
+func interrupted(err error, sig os.Signal) error {
+	if !errors.Is(err, context.Canceled) || errors.As(err, new(*verbs.Error)) {
+		return err
+	}
+	return verbs.Errorf(verbs.CodeOutcome, "interrupted by %s: whether it was done is not known", sig)
+}
 
 func exitCode(err error) int {
 	if found := verdict(0); errors.As(err, &found) {

@@ -39,6 +39,10 @@ func (s verbServer) RenamePane(_ context.Context, id, name string) (verbs.Pane, 
 }
 
 func (s verbServer) AttachPane(ctx context.Context, id string, sink fanout.Sink, o fanout.AttachOptions) (verbs.Viewer, error) {
+	if s.insideOf(ctx) == id { // what it shows would be output of the pane, and shown again
+		sink.Close()
+		return nil, verbs.Errorf(verbs.CodeOwnPane, "%s is the terminal that you are in: it cannot be shown within itself", id)
+	}
 	v, err := s.attach(principalOf(ctx), id, sink, o)
 	if err != nil {
 		return nil, verbError(err)
@@ -61,10 +65,10 @@ func (s verbServer) Viewers(_ context.Context, id string) (fanout.Stats, error) 
 
 func (s verbServer) PairURL(context.Context) (string, error) { return s.Supervisor.PairURL() }
 
-func (s verbServer) Info(context.Context) (verbs.ServerInfoResult, error) {
+func (s verbServer) Info(ctx context.Context) (verbs.ServerInfoResult, error) {
 	return verbs.ServerInfoResult{
 		Version: s.o.Version, HostName: s.pages.server.HostName, Source: s.pages.server.Source, PID: os.Getpid(),
-		StartedAt: s.started.UnixMilli(), Addresses: []string{s.server.URL()}, Panes: len(s.panes.Rows()),
+		StartedAt: s.started.UnixMilli(), Addresses: []string{s.server.URL()}, Panes: len(s.panes.Rows()), Pane: s.insideOf(ctx),
 	}, nil
 }
 

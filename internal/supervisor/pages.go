@@ -58,7 +58,7 @@ func (ps *pages) serve(peer *rtc.Peer, device access.Device) {
 		Accept:     func(ctx context.Context) (page.Channel, error) { return peer.Accept(ctx) },
 		Panes:      pagePanes{ps, who},
 		Verbs:      ps.verbs,
-		Caller:     caller(who),
+		Caller:     caller{who: who},
 		Board:      ps.board,
 		Server:     ps.server,
 		ViewerName: device.Name,

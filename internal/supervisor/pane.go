@@ -52,6 +52,7 @@ type pane struct {
 	done     chan struct{}       // closed when run has ended
 
 	viewersMax func() int // what is in force
+	nonce      string     // of its shell's marks; logged nowhere
 
 	archive *archive    // nil unless it was restored: then there is no worker
 	asked   atomic.Bool // somebody wants its end, and the pane goes with it
@@ -162,7 +163,10 @@ func (p *pane) regain(ctx context.Context) *fleet.Handle {
 
 // connect gives a handle its hub. From here on viewers can attach, whether the hub runs already or not.
 func (p *pane) connect(h *fleet.Handle) *fanout.Hub {
-	hub := fanout.New(h, h.Hello(), fanout.Options{Busy: fleet.ErrBusy, Changed: p.changed, Title: p.Facts().Title, ViewersMax: p.viewersMax, Report: p.onReport, Removed: p.asked.Load})
+	hub := fanout.New(h, h.Hello(), fanout.Options{
+		Busy: fleet.ErrBusy, Changed: p.changed, Title: p.Facts().Title, ViewersMax: p.viewersMax, Report: p.onReport,
+		Removed: p.asked.Load, Nonce: p.nonce,
+	})
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mu.handle, p.mu.hub = h, hub

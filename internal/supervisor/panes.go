@@ -115,7 +115,7 @@ func (ps *panes) began() {
 	ps.running.Done()
 }
 
-func (ps *panes) spec(n NewPane, id string) fleet.Spec {
+func (ps *panes) spec(n NewPane, id string, worker endpoint.SessionID) fleet.Spec {
 	s := fleet.Spec{
 		Argv: n.Argv, Cwd: n.Cwd, Cols: n.Cols, Rows: n.Rows,
 		Env: loginenv.Environ(ps.environ, ps.account, loginenv.Place{Pane: id, Version: ps.version}),
@@ -127,7 +127,7 @@ func (ps *panes) spec(n NewPane, id string) fleet.Spec {
 		s.Argv = ps.account.Argv()
 	}
 	if len(n.Argv) == 0 && ps.inForce.shellIntegration() { // a program that somebody names starts as it is
-		s.Argv, s.Env = ps.marks.Dress(s.Argv, s.Env)
+		s.Argv, s.Env = ps.marks.Dress(string(worker), s.Argv, s.Env)
 	}
 	s.Cwd = cmp.Or(s.Cwd, ps.account.Home)
 	cols, rows := ps.inForce.terminalSize()
@@ -140,6 +140,7 @@ func (ps *panes) spec(n NewPane, id string) fleet.Spec {
 func (ps *panes) drive(id string, worker endpoint.SessionID, h *fleet.Handle) *pane {
 	p := newPane(id, worker, ps.fleet, ps.log)
 	p.viewersMax = ps.inForce.viewersMax
+	p.nonce = ps.marks.Nonce(string(worker))
 	hello := h.Hello()
 	if !hello.Can(wire.CapLockedKey) {
 		ps.unlocked.Do(func() {

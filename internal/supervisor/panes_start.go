@@ -44,7 +44,7 @@ func (ps *panes) start(ctx context.Context, n NewPane, at spot) (Row, error) {
 		return Row{}, err
 	}
 	failpoint.Pass(failpoint.PanePlaced)
-	h, err := ps.fleet.Launch(ctx, worker, ps.spec(n, place.ID))
+	h, err := ps.fleet.Launch(ctx, worker, ps.spec(n, place.ID, worker))
 	if err != nil {
 		ps.forget(place.ID)
 		return Row{}, fmt.Errorf("%w: %w", errStart, err)

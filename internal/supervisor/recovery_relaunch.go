@@ -94,7 +94,7 @@ func (ps *panes) reserve(id string) (old *pane, fresh string, err error) {
 // most likely is, as by begun.
 func (ps *panes) launch(ctx context.Context, id string, n NewPane) (*pane, *fleet.Handle, error) {
 	worker := endpoint.NewSessionID()
-	h, err := ps.fleet.Launch(ctx, worker, ps.spec(n, id))
+	h, err := ps.fleet.Launch(ctx, worker, ps.spec(n, id, worker))
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", errSpawn, err)
 	}

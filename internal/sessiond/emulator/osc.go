@@ -22,6 +22,7 @@ const (
 	oscForeground     = 10
 	oscBackground     = 11
 	oscCursor         = 12
+	oscNotifyKitty    = 99
 	oscResetPalette   = 104
 	oscResetFore      = 110
 	oscResetBack      = 111
@@ -32,7 +33,7 @@ const (
 
 func knownOSC(command int) bool {
 	switch command {
-	case oscTitleAndIcon, oscIcon, oscTitle, oscPalette, oscCwd, oscLink, oscNotify,
+	case oscTitleAndIcon, oscIcon, oscTitle, oscPalette, oscCwd, oscLink, oscNotify, oscNotifyKitty,
 		oscForeground, oscBackground, oscCursor, oscResetPalette,
 		oscResetFore, oscResetBack, oscResetCursor, oscMark, oscNotifyExtended:
 		return true
@@ -162,6 +163,10 @@ func (t *Terminal) oscNotice(command int, payload string) {
 		// ConEmu's 9;4 (progress) and its siblings are no messages.
 		if head, _, _ := strings.Cut(payload, ";"); head == "" || !isDigits(head) {
 			t.notice(NoticeNotification, payload)
+		}
+	case oscNotifyKitty:
+		if text := t.kitty.take(payload); text != "" {
+			t.notice(NoticeNotification, text)
 		}
 	case oscNotifyExtended:
 		if rest, ok := strings.CutPrefix(payload, "notify;"); ok {

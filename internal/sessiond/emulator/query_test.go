@@ -164,6 +164,9 @@ func TestNotices(t *testing.T) {
 		{"\x1b]7;http://x/y\a\x1b]7;\a", nil},
 		{"\a", []string{"3:"}},
 		{"\x1b]9;done\a\x1b]9;4;1;50\a\x1b]777;notify;title;body;more\a\x1b]777;x;y\a", []string{"4:done", "4:title: body;more"}},
+		{"\x1b]99;;one;two\a\x1b]99;i=1:d=0;ti\a\x1b]99;i=1:d=0:p=title;tle\a\x1b]99;i=1:p=body;body\a", []string{"4:one;two", "4:title: body"}},
+		{"\x1b]99;e=1;aGVsbG8=\a\x1b]99;e=1;*\a\x1b]99;i=1:p=?;\a\x1b]99;i=1:p=close;x\a\x1b]99;none\a\x1b]99;;\a", []string{"4:hello"}},
+		{"\x1b]99;i=1:d=0;lost\a\x1b]99;i=2:p=body;kept\a\x1b]99;i=3:d=0;with\a\x1b]99;i=3:p=icon;AAAA\a", []string{"4:kept", "4:with"}},
 		{"\x1b]133;A\a\x1b]133;D;1\x1b\\", []string{"5:A", "5:D;1"}},
 		{"\x1b]2;never\x18", nil},
 	} {

@@ -32,7 +32,7 @@ const (
 	NoticeTitle        NoticeKind = 1 // the title changed; text is the new one
 	NoticeCwd          NoticeKind = 2 // OSC 7; text is the folder
 	NoticeBell         NoticeKind = 3 // BEL; text is empty
-	NoticeNotification NoticeKind = 4 // OSC 9, OSC 777; text is the message
+	NoticeNotification NoticeKind = 4 // OSC 9, 99, 777; text is the message
 	NoticeMark         NoticeKind = 5 // OSC 133; text is the mark and its parameters
 )
 
@@ -63,7 +63,8 @@ type Terminal struct {
 
 	history history
 	title   titles
-	cwd     string // payload of the last OSC 7
+	kitty   kittyNotification // of which a piece has come
+	cwd     string            // payload of the last OSC 7
 	palette palette
 	theme   Theme
 	reply   []byte // scratch

@@ -66,6 +66,8 @@ type Options struct {
 	Removed func() bool
 	// Title and Cwd are what is known from before, until the program says otherwise.
 	Title, Cwd string
+	// Nonce is what the shell was given to put into its marks; "" for nothing. It is logged nowhere.
+	Nonce string
 }
 
 func (o Options) viewersMax() int {
@@ -153,6 +155,7 @@ type stream struct {
 func New(src Source, hello wire.Hello, o Options) *Hub {
 	h := &Hub{src: src, name: rand.Text(), o: o, hello: hello, done: make(chan struct{})}
 	h.mu.output.lane, h.mu.history.lane = &h.output, &h.history
+	h.mu.prompt.Voice.Nonce = o.Nonce
 	h.mu.facts = Facts{Title: o.Title, Cwd: o.Cwd, Cols: hello.Cols, Rows: hello.Rows}
 	h.mu.orders.sent.size = size{hello.Cols, hello.Rows}
 	h.mu.orders.wanted.size = h.mu.orders.sent.size

@@ -25,6 +25,10 @@ const (
 	// waited for: it has refused the line. Shells also show a prompt again and begin right after it.
 	refusedAfter = 2 * time.Second
 
+	// openLinesMax bounds how many panes are remembered whose shell has begun nothing for a line: more than hold
+	// that many people and agents at work, and a pane that is gone is never asked about again.
+	openLinesMax = 1024
+
 	// captureRows and captureBytes bound what one capture asks the worker for.
 	captureRows  = 100_000
 	captureBytes = 4 << 20

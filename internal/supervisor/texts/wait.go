@@ -105,40 +105,6 @@ func (w *waiter) idle(ctx context.Context, quiet time.Duration) (verbs.PaneWaitR
 	}
 }
 
-// command waits for the end of a command, by the shell's marks. With fresh it is the end of one that ends from
-// now on; else a shell that is at its prompt has ended its last command already.
-func (w *waiter) command(ctx context.Context, fresh bool) (verbs.PaneWaitResult, error) {
-	grace := time.NewTimer(marksGrace)
-	defer grace.Stop()
-	var scan turns.Scanner
-	var last *turns.Mark
-	for {
-		h := w.f.Take()
-		scan.Feed(h.Output, func(m turns.Mark) {
-			if m.Kind == 'D' && last == nil {
-				last = &m
-			}
-		})
-		switch {
-		case last != nil:
-			return verbs.PaneWaitResult{ExitCode: told(last)}, nil
-		case !fresh && h.Prompt.At():
-			return verbs.PaneWaitResult{ExitCode: told(h.Prompt.Ended)}, nil
-		case h.Exit != nil || h.Ended:
-			return verbs.PaneWaitResult{}, ended()
-		case h.Prompt.Last != 0:
-			grace.Stop()
-		}
-		select {
-		case <-w.f.Ready():
-		case <-grace.C:
-			return verbs.PaneWaitResult{}, unmarked()
-		case <-ctx.Done():
-			return verbs.PaneWaitResult{}, late(ctx, "no command has ended in time")
-		}
-	}
-}
-
 func unmarked() error {
 	return verbs.Errorf(verbs.CodeNoMarks, "the shell has not marked a prompt (OSC 133)")
 }

@@ -156,7 +156,7 @@ var paneVerbs = []Verb{
 		Name: PaneStream, Summary: "make the connection a viewer of a pane", Right: RightRead, Stream: true,
 		Also: []also[PaneStreamParams]{{RightWrite, "unless read_only is set", PaneStreamParams.types}},
 		Errors: []Code{
-			CodeNoPane, CodeInvalidSize, CodeInvalidName, CodeEnded, CodeFull, CodeNoViewer,
+			CodeNoPane, CodeInvalidSize, CodeInvalidName, CodeEnded, CodeFull, CodeNoViewer, CodeOwnPane,
 		},
 		Example: PaneStreamParams{Pane: "p0", Cols: 120, Rows: 40, History: true},
 		Do:      attach,

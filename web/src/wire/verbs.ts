@@ -745,6 +745,8 @@ export interface ServerInfoResult {
   addresses: string[];
   /** how many panes there are */
   panes: number;
+  /** pane that the caller is in, as the kernel shows; empty when none is shown */
+  pane: string;
 }
 
 export interface ServerShutdownParams {
@@ -990,6 +992,8 @@ export interface VerbErrors {
   'conflict.not_at_prompt': Record<string, never>;
   /** a checkpoint is being written */
   'conflict.recovery_busy': Record<string, never>;
+  /** the caller is in that pane, and would be shown its own output without end */
+  'conflict.own_pane': Record<string, never>;
   /** there are sessions, windows or panes already */
   'conflict.not_empty': Record<string, never>;
   /** the pane is no archive */
@@ -1014,6 +1018,8 @@ export interface VerbErrors {
   'unavailable.history': Record<string, never>;
   /** the shell does not mark its prompts (OSC 133) */
   'unavailable.marks': Record<string, never>;
+  /** what was asked for may have been done, and nobody can tell */
+  'unavailable.outcome': Record<string, never>;
   /** the settings file cannot be read or written safely */
   'unavailable.settings': Record<string, never>;
   /** a part of spawnd could not get ready for the new settings; the old ones are in force */
