@@ -137,13 +137,13 @@ func (p *pane) serve(ctx context.Context, hub *fanout.Hub) *fanout.Hub {
 func (p *pane) regain(ctx context.Context) *fleet.Handle {
 	pause := time.NewTicker(regainPause)
 	defer pause.Stop()
+	var last error
 	for range regainTriesMax {
 		h, err := p.fleet.Adopt(ctx, p.worker)
 		if err == nil {
 			return h
 		}
-		refusal := (*fleet.Refusal)(nil)
-		if errors.As(err, &refusal) && refusal.Code == fleet.CodeEnded {
+		if last = err; isOver(err) {
 			break
 		}
 		select {
@@ -156,8 +156,19 @@ func (p *pane) regain(ctx context.Context) *fleet.Handle {
 	p.mu.Lock()
 	p.mu.facts.State = StateLost
 	p.mu.Unlock()
-	p.log.Warn("a terminal is lost: its worker ended without a word", "pane", p.id, "session", p.worker)
+	if isOver(last) {
+		p.log.Warn("a terminal is lost: its worker ended without a word", "pane", p.id, "session", p.worker)
+	} else {
+		p.log.Warn("a terminal is lost: its worker may live, but is out of reach; the next start of spawnd seeks it again",
+			"pane", p.id, "session", p.worker, "error", last)
+	}
 	return nil
+}
+
+// isOver reports whether an adoption found out that no worker lives. Of any other refusal that is not known.
+func isOver(err error) bool {
+	refusal := (*fleet.Refusal)(nil)
+	return errors.As(err, &refusal) && !refusal.Held()
 }
 
 // connect gives a handle its hub. From here on viewers can attach, whether the hub runs already or not.
