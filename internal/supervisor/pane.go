@@ -55,6 +55,7 @@ type pane struct {
 
 	archive *archive    // nil unless it was restored: then there is no worker
 	asked   atomic.Bool // somebody wants its end
+	stays   atomic.Bool // and another program in its place: the pane stays
 
 	mu struct {
 		sync.Mutex
@@ -64,6 +65,7 @@ type pane struct {
 		turn   chan struct{} // closed, and replaced, when a worker is connected
 		shell  int           // pid of the program; 0 when the worker did not say
 		adopts bool          // the worker is among the parents of all that came of its terminal
+		began  *fleet.Spec   // what it was launched with; nil when another spawnd launched it
 	}
 }
 
@@ -181,7 +183,17 @@ func (p *pane) connect(h *fleet.Handle) *fanout.Hub {
 	close(p.mu.turn)
 	p.mu.turn = make(chan struct{})
 	p.mu.shell, p.mu.adopts = h.Hello().PID, adoptsOrphans(h)
+	if s, known := h.Launched(); known {
+		p.mu.began = &s
+	}
 	return hub
+}
+
+// giveUp says of a pane whose run has ended that nobody knows how.
+func (p *pane) giveUp() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mu.facts.State, p.mu.facts.Exit, p.mu.facts.PID = StateLost, nil, 0
 }
 
 func (p *pane) disconnect(hub *fanout.Hub) {

@@ -135,6 +135,9 @@ func (a *armed) everything() error {
 	if err := call(verbs.PaneRename, verbs.PaneRenameParams{Pane: first.ID, Name: "renamed"}, &verbs.PaneResult{}); err != nil {
 		return err
 	}
+	if err := call(verbs.PaneRestart, verbs.PaneRestartParams{Pane: first.ID}, &verbs.PaneResult{}); err != nil {
+		return err
+	}
 	off := a.switchOn("broken")
 	_, err = a.open("cat")
 	off()
@@ -188,6 +191,9 @@ func (a *armed) converse(p verbs.Pane) error {
 		return err
 	}
 	if err := untilOutput(s, "word"); err != nil {
+		return err
+	}
+	if err := s.Resize(100, 30); err != nil {
 		return err
 	}
 	if err := s.RequestReplay(1 << 20); err != nil {

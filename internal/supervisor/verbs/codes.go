@@ -56,6 +56,8 @@ const (
 	CodeRecoveryBusy Code = "conflict.recovery_busy"
 	CodeNotEmpty     Code = "conflict.not_empty"
 	CodeNotArchive   Code = "conflict.not_archive"
+	CodeArchive      Code = "conflict.archive"
+	CodeNoCommand    Code = "conflict.no_command"
 	CodeCorrupt      Code = "conflict.checkpoint_corrupt"
 	CodeExpired      Code = "conflict.checkpoint_expired"
 
@@ -121,6 +123,8 @@ var codes = slices.Concat(
 		{CodeRecoveryBusy, "a checkpoint is being written", nil, false},
 		{CodeNotEmpty, "there are sessions, windows or panes already", nil, false},
 		{CodeNotArchive, "the pane is no archive", nil, false},
+		{CodeArchive, "the pane is an archive: pane.relaunch replaces it", nil, false},
+		{CodeNoCommand, "nobody knows what ran in the pane: an earlier spawnd started it", nil, false},
 		{CodeCorrupt, "the checkpoint is damaged, or its generation is there twice", nil, false},
 		{CodeExpired, "the checkpoint has expired, or is from the future", nil, false},
 		{CodeNoDaemon, "no spawnd listens, it is on its way out, or it went away before it answered", nil, true},
