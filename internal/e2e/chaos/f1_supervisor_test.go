@@ -78,15 +78,19 @@ func followAll(h *rig.Host, loads []rig.Load) (followers []*rig.Follower) {
 	return followers
 }
 
-// comeAndGo attaches viewers and lets them go until it is stopped, or spawnd is gone.
+// comeAndGo attaches viewers and lets them go, and sizes what they look at, until it is stopped or spawnd is gone.
 func comeAndGo(h *rig.Host, loads []rig.Load, random *rand.Rand) (stop func()) {
 	ctx, cancel := context.WithCancel(h.T.Context())
 	var running sync.WaitGroup
 	running.Go(func() {
 		for ctx.Err() == nil {
-			f, err := rig.Follow(ctx, h.Socket(), loads[random.IntN(len(loads))], rig.Screen)
+			l := loads[random.IntN(len(loads))]
+			f, err := rig.Follow(ctx, h.Socket(), l, rig.Screen)
 			if err != nil {
 				return
+			}
+			if cols, rows := rig.AnySize(random); h.Resize(l.Pane.ID, cols, rows) != nil {
+				_ = f.Close()
 			}
 			select {
 			case <-ctx.Done():

@@ -80,6 +80,11 @@ func soakOnce(c *rig.Class, h *rig.Host, d *rig.Daemon, loads []rig.Load) *rig.D
 			_ = syscall.Kill(pane.PID, syscall.SIGKILL)
 		}
 		h.KillPane(pane.ID)
+	case 6:
+		cols, rows := rig.AnySize(c.Random)
+		if err := h.Resize(load.Pane.ID, cols, rows); err != nil {
+			c.Error(err)
+		}
 	default:
 		f := h.Follow(load, rig.Span(c.Random.IntN(2) == 0))
 		rig.Await(c, "live bytes", func() bool { return f.Checked() > 0 || f.Ended() })
