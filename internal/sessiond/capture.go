@@ -22,7 +22,7 @@ func (w *worker) executeCapture(payload []byte) error {
 	}
 	w.settleNotices()
 	c := w.capture(req)
-	failpoint.Pass(failpoint.ReplayMade)
+	failpoint.Pass(failpoint.CaptureMade)
 	err = wire.ErrTooLarge
 	if size := textBytes(c); size <= wire.MaxFrameLen { // else it isn't worth trying
 		err = push(w.conn.out, frameHint+size, c, wire.AppendCapture)
