@@ -25,6 +25,11 @@ import (
 //
 // There is nothing to read from a candidate, and HELLO always fits the empty buffer of a new socket, so no candidate can make
 // anybody wait. HELLO is made in the same turn of the loop as the rest: it is exact for the first frame after it.
+//
+// No frame has a deadline, in either direction. A supervisor that is stopped, as a whole or in half a frame, goes on one
+// day, and must find what it had; and it keeps nobody out meanwhile, for whoever connects takes its place at step 3. Nor
+// does it cost more than its queue: the program waits for it. So there is one connection with its reader, its writer and
+// its queue however many peers have come, and what is left of the others is a closed descriptor of theirs.
 
 // frameHint is room enough for most small frames.
 const frameHint = 256

@@ -60,7 +60,7 @@ func (w *worker) continueCapture() {
 // endCapture sends what was captured. A capture that would not fit a frame is answered without rows.
 func (w *worker) endCapture() {
 	made := w.conn.capturing
-	failpoint.Pass(failpoint.ReplayMade)
+	failpoint.Pass(failpoint.CaptureMade)
 	w.conn.capturing = nil
 	rows := made.rows()
 	size := frameHint + textBytes(made.c) + rows.Len() + indexBytesMax*len(rows.Wraps)

@@ -96,6 +96,7 @@ func (w *worker) endOutput() {
 	w.ending.disarm()
 	failpoint.Pass(failpoint.OutputEnded)
 	w.foreground.due.disarm()
+	w.foreground.unwatch()
 	w.inbox.close()
 	w.term.Load().Close()
 	w.move(lifecycle.ChildExited)

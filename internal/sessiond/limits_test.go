@@ -47,6 +47,8 @@ func TestLimitsAreTheSpecs(t *testing.T) {
 		{"4", "seconds for a lifecycle request", seconds(endpoint.SignalDeadline), 2},
 
 		{"4.1", "seconds between two looks", seconds(foregroundEvery), 1},
+		{"4.1", "quick looks after the last news", foregroundQuietMax, 3},
+		{"4.1", "seconds between two looks where there is no news", seconds(foregroundIdleEvery), 30},
 		{"4.1", "characters of a name", foreground.NameRunesMax, 64},
 		{"4.1", "characters of a FOREGROUND", wire.ForegroundRunesMax, 64},
 

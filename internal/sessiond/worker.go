@@ -176,6 +176,8 @@ func (w *worker) loop(stop <-chan struct{}) {
 			w.move(lifecycle.Expired)
 		case <-w.foreground.due.fires():
 			w.lookAtForeground()
+		case <-w.foreground.leaderGone():
+			w.leaderEnded()
 		case <-w.notices.pause.fires():
 			w.resumeNotices()
 		case <-stop:
@@ -225,4 +227,5 @@ func (w *worker) silence() {
 	for _, a := range []*alarm{&w.expiry, &w.draining, &w.ending, &w.foreground.due, &w.notices.pause} {
 		a.disarm()
 	}
+	w.foreground.unwatch()
 }

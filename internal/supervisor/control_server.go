@@ -30,6 +30,11 @@ func (s verbServer) KillPane(ctx context.Context, id string) error {
 	return verbError(s.panes.Close(ctx, id))
 }
 
+func (s verbServer) RestartPane(ctx context.Context, p verbs.PaneRestartParams) (verbs.PaneResult, error) {
+	row, err := s.panes.restart(ctx, p.Pane, NewPane{Argv: p.Argv, Cwd: p.Cwd})
+	return verbs.PaneResult{Pane: verbPane(row)}, verbError(err)
+}
+
 func (s verbServer) RenamePane(_ context.Context, id, name string) (verbs.Pane, error) {
 	if err := s.panes.Rename(id, name); err != nil {
 		return verbs.Pane{}, verbError(err)

@@ -77,6 +77,7 @@ type panes struct {
 		tree    topology.Tree
 		byID    map[string]*pane // all panes of the tree whose worker was ever connected
 		asked   uint64           // how often the tree was to be saved
+		renewed map[string]bool  // panes whose program is being restarted; nil before the first
 		closing bool
 	}
 	relaunching chan struct{} // 1 slot: held while an archive is being replaced

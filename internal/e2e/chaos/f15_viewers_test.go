@@ -30,7 +30,7 @@ func TestF15ViewersComeAndGo(t *testing.T) {
 	h := rig.NewHost(t)
 	d := h.Serve()
 	loads := h.StartLoads(2, c.Seed, 10*linesPerSecond)
-	cycles := int64(rig.Size(1500, 10000))
+	cycles := int64(rig.Size(2000, 10000))
 	base, descriptors := int64(0), 0
 	for part := range int64(10) {
 		n, cut := cycle(t, h, loads, cycles/10, c.Seed+uint64(part))

@@ -6,27 +6,48 @@ package failpoint
 
 import (
 	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
 	"syscall"
 )
 
 // What the environment asked for, read once: the worker's program never sees this environment.
 var (
-	armed   = Point(os.Getenv("SPAWN_FAILPOINT"))
-	logPath = os.Getenv("SPAWN_FAILPOINT_LOG")
+	armed, passages = order(os.Getenv("SPAWN_FAILPOINT"))
+	logPath         = os.Getenv("SPAWN_FAILPOINT_LOG")
+
+	passed atomic.Int64 // how often the armed point was
 )
 
-// Pass notes that execution is at p, and ends the process if p is armed.
+// order reads a point, and at which passage of it to die.
+func order(text string) (Point, int64) {
+	name, nth, counted := strings.Cut(text, "#")
+	if !counted {
+		return Point(name), 1
+	}
+	n, err := strconv.ParseInt(nth, 10, 64)
+	if err != nil || n < 1 {
+		panic("failpoint: SPAWN_FAILPOINT=" + text)
+	}
+	return Point(name), n
+}
+
+// isDue counts a passage of p and reports whether it is the one at which to die.
+func isDue(p Point) bool { return p == armed && passed.Add(1) == passages }
+
+// Pass notes that execution is at p, and ends the process if p is due.
 func Pass(p Point) {
 	note(p)
-	if p == armed {
+	if isDue(p) {
 		die()
 	}
 }
 
-// Tear stands before a write of b. If p is armed it writes the first half and ends the process.
+// Tear stands before a write of b. If p is due it writes the first half and ends the process.
 func Tear(p Point, b []byte, write func([]byte)) {
 	note(p)
-	if p == armed {
+	if isDue(p) {
 		write(b[:len(b)/2])
 		die()
 	}

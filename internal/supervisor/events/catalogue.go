@@ -33,6 +33,7 @@ const (
 	PaneRemoved      Type = "pane.removed"
 	PaneExited       Type = "pane.exited"
 	PaneRevived      Type = "pane.revived"
+	PaneRestarted    Type = "pane.restarted"
 	PaneArchived     Type = "pane.archived"
 	PaneTagged       Type = "pane.tagged"
 	PaneTitle        Type = "pane.title"
@@ -137,6 +138,7 @@ var catalogue = []Entry{
 	{Type: PaneRemoved, Kind: "pane", Right: "read", Help: "a pane is gone"},
 	{Type: PaneExited, Kind: "pane", Right: "read", Fields: []Field{count("exit_code", "of its program; neither this nor a signal when nobody knows").maybe(), text("signal", "that ended its program").maybe()}, Help: "the program of a pane has ended"},
 	{Type: PaneRevived, Kind: "pane", Right: "read", Help: "a pane that was given up turned out to be alive"},
+	{Type: PaneRestarted, Kind: "pane", Right: "read", Help: "another program runs in the pane, after the end of the one before"},
 	{Type: PaneArchived, Kind: "pane", Right: "read", Fields: []Field{value("recovery", "what is known of it").asContent()}, Help: "what there is of an archive is another"},
 	{Type: PaneTagged, Kind: "pane", Right: "read", Fields: []Field{list("tags", "all of them now, as key=value, sorted").asContent()}, Help: "the tags of a pane are others"},
 	{Type: PaneTitle, Kind: "pane", Right: "read", Slot: "title", Burst: 1, Fields: []Field{content("title", "what the program calls it")}, Help: "the program set a title (OSC 0, 2)"},

@@ -138,6 +138,8 @@ type Hub struct {
 		followers []*Follower
 		typing    int // calls of Type that wait
 		prompt    Prompt
+
+		foreground foregroundPace
 	}
 }
 
@@ -268,7 +270,7 @@ func (h *Hub) abandon() {
 }
 
 func (h *Hub) stopTimersLocked() {
-	for _, t := range []*time.Timer{h.mu.expiry, h.mu.orders.retry, h.mu.lapse} {
+	for _, t := range []*time.Timer{h.mu.expiry, h.mu.orders.retry, h.mu.lapse, h.mu.foreground.timer} {
 		if t != nil {
 			t.Stop()
 		}

@@ -53,6 +53,8 @@ const (
 	// followBytesMax bounds the output that waits for one follower. Who reads it looks at it at once, in
 	// memory; beyond, the older bytes are a gap.
 	followBytesMax = 1 << 20
+	// foregroundEvery is how often the name of the foreground command goes outward at most.
+	foregroundEvery = time.Second
 	// typersMax bounds the calls of Type that wait for a full command queue of the source.
 	typersMax = 8
 	// busyRetry is how long a full command queue of the source is left alone.

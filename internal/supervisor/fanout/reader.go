@@ -254,15 +254,6 @@ func (h *Hub) exitLocked(payload []byte) error {
 	return nil
 }
 
-func (h *Hub) foregroundLocked(payload []byte) error {
-	name, err := wire.DecodeForeground(payload)
-	if err != nil {
-		return err
-	}
-	h.factLocked(&h.mu.facts.Foreground, name, noticeForeground, Foreground{name})
-	return nil
-}
-
 func (h *Hub) noticeLocked(payload []byte) error {
 	n, err := wire.DecodeNotice(payload)
 	if err != nil {

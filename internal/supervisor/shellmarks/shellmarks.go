@@ -147,7 +147,7 @@ func (s Scripts) Dress(session string, argv, env []string) (dressedArgv, dressed
 	if s.dir == "" || len(argv) == 0 || slices.ContainsFunc(argv[1:], func(word string) bool { return word != "-l" && word != "-i" }) {
 		return argv, env
 	}
-	nonced := with(env, "SPAWN_NONCE", s.Nonce(session))
+	nonced := with(env, nonceName, s.Nonce(session))
 	switch filepath.Base(argv[0]) {
 	case "bash":
 		env = with(nonced, "ENV", filepath.Join(s.dir, "bash.sh"))
@@ -168,6 +168,17 @@ func (s Scripts) Dress(session string, argv, env []string) (dressedArgv, dressed
 	}
 	return argv, env
 }
+
+// Renew returns the environment of a shell that was dressed for another session, for one that takes its place.
+func (s Scripts) Renew(session string, env []string) []string {
+	if _, dressed := lookup(env, nonceName); !dressed {
+		return env
+	}
+	return with(env, nonceName, s.Nonce(session))
+}
+
+// nonceName is how a script is told its nonce; the script takes it out of the environment.
+const nonceName = "SPAWN_NONCE"
 
 func lookup(env []string, name string) (string, bool) {
 	for _, entry := range env {

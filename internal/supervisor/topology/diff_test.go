@@ -67,6 +67,7 @@ func TestDiffSaysWhatHappened(t *testing.T) {
 			n, _ := tree.Reconcile([]string{worker(1), worker(4)}, []string{worker(2), worker(5)})
 			return n, nil
 		}, "pane.revived p0, pane.revived p3"},
+		"restarted":          {func() (Tree, error) { return tree.Restart("p3", worker(9)) }, "pane.restarted p3"},
 		"tagged":             {func() (Tree, error) { return tree.SetTag("p1", "a", "") }, "pane.tagged p1"},
 		"raised":             {func() (Tree, error) { return tree.Raise("p3") }, "pane.moved p3"},
 		"unzoomed":           {func() (Tree, error) { return tree.Unzoom("w0") }, "window.layout_changed w0"},

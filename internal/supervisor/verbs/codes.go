@@ -57,6 +57,8 @@ const (
 	CodeNotEmpty     Code = "conflict.not_empty"
 	CodeOwnPane      Code = "conflict.own_pane"
 	CodeNotArchive   Code = "conflict.not_archive"
+	CodeArchive      Code = "conflict.archive"
+	CodeNoCommand    Code = "conflict.no_command"
 	CodeCorrupt      Code = "conflict.checkpoint_corrupt"
 	CodeExpired      Code = "conflict.checkpoint_expired"
 
@@ -124,6 +126,8 @@ var codes = slices.Concat(
 		{CodeOwnPane, "the caller is in that pane, and would be shown its own output without end", nil, false},
 		{CodeNotEmpty, "there are sessions, windows or panes already", nil, false},
 		{CodeNotArchive, "the pane is no archive", nil, false},
+		{CodeArchive, "the pane is an archive: pane.relaunch replaces it", nil, false},
+		{CodeNoCommand, "nobody knows what ran in the pane: an earlier spawnd started it", nil, false},
 		{CodeCorrupt, "the checkpoint is damaged, or its generation is there twice", nil, false},
 		{CodeExpired, "the checkpoint has expired, or is from the future", nil, false},
 		{CodeNoDaemon, "no spawnd listens, it is on its way out, or it went away before it answered", nil, true},

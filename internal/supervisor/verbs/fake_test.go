@@ -75,6 +75,10 @@ func (s *fakeServer) KillPane(_ context.Context, id string) error {
 	return noPane(id)
 }
 
+func (s *fakeServer) RestartPane(_ context.Context, p PaneRestartParams) (PaneResult, error) {
+	return PaneResult{onePane}, noPane(p.Pane)
+}
+
 func (s *fakeServer) RenamePane(_ context.Context, id, name string) (Pane, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -24,6 +24,8 @@ type Panes interface {
 	NewPane(ctx context.Context, p PaneNewParams) (Pane, error)
 	// KillPane ends the pane's terminal and takes the pane away.
 	KillPane(ctx context.Context, id string) error
+	// RestartPane ends the pane's program and starts one in its place.
+	RestartPane(ctx context.Context, p PaneRestartParams) (PaneResult, error)
 	RenamePane(ctx context.Context, id, name string) (Pane, error)
 	// AttachPane adds a viewer. The sink is closed with an error too.
 	AttachPane(ctx context.Context, id string, sink fanout.Sink, o fanout.AttachOptions) (Viewer, error)
@@ -31,11 +33,12 @@ type Panes interface {
 
 // Names of the verbs of panes.
 const (
-	PaneList   = "pane.list"
-	PaneNew    = "pane.new"
-	PaneClose  = "pane.close"
-	PaneRename = "pane.rename"
-	PaneStream = "pane.stream"
+	PaneList    = "pane.list"
+	PaneNew     = "pane.new"
+	PaneClose   = "pane.close"
+	PaneRestart = "pane.restart"
+	PaneRename  = "pane.rename"
+	PaneStream  = "pane.stream"
 )
 
 type (
@@ -85,6 +88,13 @@ type (
 		Pane string `json:"pane" like:"pane" help:"id of the pane"`
 	}
 
+	// PaneRestartParams say what runs in the pane from now on.
+	PaneRestartParams struct {
+		Pane string   `json:"pane" like:"pane" help:"id of the pane"`
+		Argv []string `json:"argv,omitzero" min:"1" max:"256" cli:"rest" help:"the command and its arguments; left out: as before, if this spawnd started that"`
+		Cwd  string   `json:"cwd,omitzero" like:"abspath" max:"4096" help:"absolute path of the folder to start in; left out: as before, or the home folder if another spawnd started that"`
+	}
+
 	PaneRenameParams struct {
 		Pane string `json:"pane" like:"pane" help:"id of the pane"`
 		Name string `json:"name" max:"512" fault:"invalid.name" help:"its name; empty takes the name away"`
@@ -117,11 +127,12 @@ type (
 	}
 )
 
-func (Empty) on() Resource              { return ServerRoot }
-func (PaneNewParams) on() Resource      { return ServerRoot }
-func (p PaneCloseParams) on() Resource  { return onPane(p.Pane) }
-func (p PaneRenameParams) on() Resource { return onPane(p.Pane) }
-func (p PaneStreamParams) on() Resource { return onPane(p.Pane) }
+func (Empty) on() Resource               { return ServerRoot }
+func (PaneNewParams) on() Resource       { return ServerRoot }
+func (p PaneCloseParams) on() Resource   { return onPane(p.Pane) }
+func (p PaneRestartParams) on() Resource { return onPane(p.Pane) }
+func (p PaneRenameParams) on() Resource  { return onPane(p.Pane) }
+func (p PaneStreamParams) on() Resource  { return onPane(p.Pane) }
 
 var paneVerbs = []Verb{
 	row[Empty, PaneListResult]{
@@ -142,6 +153,15 @@ var paneVerbs = []Verb{
 		Errors: []Code{CodeNoPane}, Example: PaneCloseParams{"p0"},
 		Do: func(ctx context.Context, a *ask, p PaneCloseParams) (Empty, error) {
 			return Empty{}, a.KillPane(ctx, p.Pane)
+		},
+	}.verb(),
+	row[PaneRestartParams, PaneResult]{
+		Name: PaneRestart, Summary: "end a pane's program, by TERM and by KILL two seconds later, and start one in its place", Right: RightSpawn,
+		Also:    []also[PaneRestartParams]{{Right: RightAdmin}},
+		Errors:  []Code{CodeNoPane, CodeArchive, CodeNoCommand, CodeStart},
+		Example: PaneRestartParams{Pane: "p0"},
+		Do: func(ctx context.Context, a *ask, p PaneRestartParams) (PaneResult, error) {
+			return a.RestartPane(ctx, p)
 		},
 	}.verb(),
 	row[PaneRenameParams, PaneResult]{
@@ -196,6 +216,8 @@ func (p PaneNewParams) check() *Error {
 	}
 	return checkSize(p.Cols, p.Rows)
 }
+
+func (p PaneRestartParams) check() *Error { return PaneNewParams{Argv: p.Argv}.check() }
 
 func (p PaneStreamParams) check() *Error {
 	if p.ReadOnly && p.Take {

@@ -491,6 +491,15 @@ export interface PaneResizeParams {
   rows?: number;
 }
 
+export interface PaneRestartParams {
+  /** id of the pane */
+  pane: string;
+  /** the command and its arguments; left out: as before, if this spawnd started that */
+  argv?: string[];
+  /** absolute path of the folder to start in; left out: as before, or the home folder if another spawnd started that */
+  cwd?: string;
+}
+
 export interface PaneResult {
   /** the pane as it is now */
   pane: Pane;
@@ -998,6 +1007,10 @@ export interface VerbErrors {
   'conflict.not_empty': Record<string, never>;
   /** the pane is no archive */
   'conflict.not_archive': Record<string, never>;
+  /** the pane is an archive: pane.relaunch replaces it */
+  'conflict.archive': Record<string, never>;
+  /** nobody knows what ran in the pane: an earlier spawnd started it */
+  'conflict.no_command': Record<string, never>;
   /** the checkpoint is damaged, or its generation is there twice */
   'conflict.checkpoint_corrupt': Record<string, never>;
   /** the checkpoint has expired, or is from the future */
@@ -1052,6 +1065,8 @@ export interface VerbCalls {
   'pane.new': { params: PaneNewParams; result: PaneResult };
   /** end a pane's terminal and remove the pane: TERM, and KILL two seconds later */
   'pane.close': { params: PaneCloseParams; result: Record<string, never> };
+  /** end a pane's program, by TERM and by KILL two seconds later, and start one in its place */
+  'pane.restart': { params: PaneRestartParams; result: PaneResult };
   /** name a pane */
   'pane.rename': { params: PaneRenameParams; result: PaneResult };
   /** make the connection a viewer of a pane */

@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"os"
 	"sync"
 	"syscall"
 	"time"
@@ -19,9 +20,14 @@ import (
 	"spawn/internal/supervisor/verbs"
 )
 
-// callTimeout bounds connecting, and everything from then to the answer beside what the verb itself may
-// take, unless ctx ends earlier.
-const callTimeout = 10 * time.Second
+const (
+	// callTimeout bounds connecting, and how long spawnd may show no life while an answer is waited for: one that is
+	// stopped keeps nobody longer. The answer itself may take this and what the verb may take. ctx may end all of it
+	// earlier.
+	callTimeout = 5 * time.Second
+	// backlogRetry is how long to wait when so many connect at once that the kernel takes no more.
+	backlogRetry = 20 * time.Millisecond
+)
 
 // Socket is where a spawnd listens.
 type Socket struct {
@@ -103,18 +109,17 @@ func (s Socket) connect(ctx context.Context, verb string) (*net.UnixConn, error)
 	}
 	connecting, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	var d net.Dialer
-	c, err := d.DialContext(connecting, "unix", s.Path)
-	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+	u, err := s.queue(connecting)
+	switch {
+	case err != nil && errors.Is(ctx.Err(), context.Canceled):
 		return nil, interrupt(verb)
-	}
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED):
 		return nil, verbs.Errorf(verbs.CodeNoDaemon, "no spawnd answers at %s; start it with: spawnd serve", s.Path)
-	}
-	if err != nil {
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, s.silent()
+	case err != nil:
 		return nil, fmt.Errorf("connect to spawnd: %w", err)
 	}
-	u := c.(*net.UnixConn)
 	if s.CheckPeer != nil {
 		if err := s.CheckPeer(u); err != nil {
 			_ = u.Close()
@@ -124,7 +129,27 @@ func (s Socket) connect(ctx context.Context, verb string) (*net.UnixConn, error)
 	return u, nil
 }
 
-// ask sends one request and reads its answer.
+// queue connects. A full backlog is no refusal: whoever accepts empties it.
+func (s Socket) queue(ctx context.Context) (*net.UnixConn, error) {
+	again := time.NewTicker(backlogRetry)
+	defer again.Stop()
+	for {
+		c, err := new(net.Dialer).DialContext(ctx, "unix", s.Path)
+		if err == nil {
+			return c.(*net.UnixConn), nil
+		}
+		if !errors.Is(err, syscall.EAGAIN) {
+			return nil, err
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// ask sends one request and reads its answer, for as long as spawnd lives.
 func (s Socket) ask(ctx context.Context, u *net.UnixConn, r *bufio.Reader, verb string, params, result any) error {
 	const id = 1
 	line, err := verbs.EncodeRequest(id, verb, params, s.Token)
@@ -134,10 +159,15 @@ func (s Socket) ask(ctx context.Context, u *net.UnixConn, r *bufio.Reader, verb 
 	if err := u.SetDeadline(time.Now().Add(callTimeout + beyond(verb, params))); err != nil {
 		return lost(ctx, verb, err)
 	}
-	if _, err := u.Write(line); err != nil {
-		return lost(ctx, verb, err)
+	end := s.watch(ctx, u)
+	_, err = u.Write(line)
+	var back []byte
+	if err == nil {
+		back, err = verbs.ReadLine(r, verbs.AnswerBytesMax)
 	}
-	back, err := verbs.ReadLine(r, verbs.AnswerBytesMax)
+	if silent := end(); silent && err != nil {
+		return s.silent()
+	}
 	if err != nil {
 		return lost(ctx, verb, err)
 	}
@@ -163,6 +193,9 @@ func lost(ctx context.Context, verb string, err error) error {
 	}
 	if errors.Is(err, verbs.ErrLine) {
 		return fmt.Errorf("read the answer to %s: %w", verb, err)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return verbs.Errorf(verbs.CodeTimeout, "spawnd lives, and did not answer %s in time; whether that was done is not known", verb)
 	}
 	return verbs.Errorf(verbs.CodeNoDaemon, "spawnd went away before it answered %s; whether that was done is not known", verb)
 }
