@@ -227,7 +227,7 @@ func (t *telling) pane(c topology.Change) map[string]any {
 	p, _ := t.after.Pane(c.Pane)
 	switch c.Kind {
 	case topology.PaneCreated:
-		d := floating(map[string]any{"window": p.Window, "name": p.Name}, p)
+		d := layered(floating(map[string]any{"window": p.Window, "name": p.Name}, p), p)
 		if len(p.Tags) > 0 {
 			d["tags"] = tagTexts(p.Tags)
 		}
@@ -240,7 +240,7 @@ func (t *telling) pane(c topology.Change) map[string]any {
 	case topology.PaneTitled:
 		return map[string]any{"title": p.Title}
 	case topology.PaneMoved:
-		return floating(map[string]any{"window": p.Window}, p)
+		return layered(floating(map[string]any{"window": p.Window}, p), p)
 	case topology.PaneTagged:
 		return map[string]any{"tags": tagTexts(p.Tags)}
 	case topology.PaneExited:
@@ -259,9 +259,18 @@ func given(d map[string]any, name, text string) map[string]any {
 	return d
 }
 
+// floating says how a float is drawn, as window.list does: its title is a person's or a program's words.
 func floating(d map[string]any, p topology.Pane) map[string]any {
 	if p.Float != nil {
-		d["float"] = raw(p.Float)
+		d["float"] = raw(placed(p.ID, *p.Float))
+	}
+	return d
+}
+
+// layered says that a pane floats; a tile is what all others are.
+func layered(d map[string]any, p topology.Pane) map[string]any {
+	if p.Float != nil {
+		d["layer"] = string(topology.LayerFloat)
 	}
 	return d
 }

@@ -102,8 +102,12 @@ window.activated window:w0 {"pane":"p1"}`},
 		{"float", func(t topology.Tree) (topology.Tree, error) {
 			return only(t.NewFloat("w0", topology.Float{Geometry: topology.Geometry{Width: "60%"}}, topology.Start{Worker: start("3").Worker, Owner: "venom"}))
 		}, `
-pane.created pane:p2 {"float":{"z":1,"width":"60%"},"name":"","tags":["owner=venom"],"window":"w0"}
+pane.created pane:p2 {"float":{"pane":"p2","z":1,"width":"60%","height":"60%","anchor":"center","x":0,"y":0,"min_cols":20,"min_rows":5,"border":"single"},"layer":"float","name":"","tags":["owner=venom"],"window":"w0"}
 window.activated window:w0 {"pane":"p2"}`},
+		{"place", func(t topology.Tree) (topology.Tree, error) {
+			return t.PlaceFloat("p2", topology.Float{Title: "log", Geometry: topology.Geometry{Height: "12", Anchor: topology.AnchorTop, Border: topology.BorderNone}})
+		}, `
+pane.moved pane:p2 {"float":{"pane":"p2","z":1,"width":"60%","height":"12","anchor":"top","x":0,"y":0,"min_cols":20,"min_rows":5,"border":"none","title":"log"},"layer":"float","window":"w0"}`},
 		{"window", func(t topology.Tree) (topology.Tree, error) { return only(t.NewPane("", start("4"))) }, `
 window.created window:w1 {"name":"","nodes":[{"kind":"pane","pane":"p3"}],"session":"s0"}
 pane.created pane:p3 {"name":"","window":"w1"}`},

@@ -12,7 +12,8 @@ import { safeTitle } from '../term/title';
 import type { CtlEvent, PaneInfo } from '../wire/ctl';
 import type { Session as WindowSession, Window } from '../wire/verbs';
 import {
-  floatRect,
+  type Extent,
+  floatBox,
   layoutOf,
   panesOf,
   type Rect,
@@ -20,6 +21,7 @@ import {
   type Tab,
   tabsOf,
 } from './layout';
+import { labelOf } from './label';
 import { Pane } from './pane';
 import { Recovery, reason, recordText } from './recovery';
 import { type Frame, Stage } from './stage';
@@ -80,6 +82,8 @@ export class Desk {
   /** The pane that was shown last of each window. */
   readonly #last = new Map<string, string>();
   #asking: 'no' | 'once' | 'again' = 'no';
+  /** The stage, in CSS pixels. */
+  readonly #area = signal<Extent>({ width: 0, height: 0 });
   readonly #frame = computed(() => this.#draw());
 
   constructor(options: DeskOptions) {
@@ -95,7 +99,11 @@ export class Desk {
       random: Math.random,
     });
     this.#link.onState = (state) => this.#linkChanged(state);
-    new ResizeObserver(() => this.#fit()).observe(this.stage.element);
+    new ResizeObserver(() => {
+      const { clientWidth, clientHeight } = this.stage.element;
+      this.#area.value = { width: clientWidth, height: clientHeight };
+      this.#fit();
+    }).observe(this.stage.element);
     narrowQuery.addEventListener('change', (event) => {
       this.narrow.value = event.matches;
     });
@@ -166,9 +174,11 @@ export class Desk {
       window,
       held?.window === window.window ? held : undefined,
     );
-    const floats = window.floats.flatMap((id, place) => {
-      const pane = this.find(id);
-      return pane ? [{ pane, rect: floatRect(place) }] : [];
+    const floats = window.floats.flatMap((float) => {
+      const pane = this.find(float.pane);
+      if (!pane) return [];
+      const box = floatBox(float, this.#area.value, pane.grain.value);
+      return [{ pane, float, box }];
     });
     const floating = floats.some(({ pane }) => pane === active);
     if (!tiles.has(active.id) && !floating) return alone;
@@ -383,6 +393,12 @@ export class Desk {
     }
   }
 
+  /** What a pane is called. */
+  label({ info: { value: info } }: Pane): string {
+    const window = this.windows.value.find(({ window }) => window === info.window);
+    return labelOf(info, window);
+  }
+
   find(id: string): Pane | undefined {
     return this.panes.value.find((pane) => pane.id === id);
   }
@@ -466,6 +482,10 @@ export class Desk {
     built = pane;
     pane.cell.hidden = true;
     pane.cell.addEventListener('focusin', () => this.#activate(pane));
+    pane.cell.firstElementChild?.addEventListener('pointerdown', (event) => {
+      event.preventDefault(); // it would take the focus from the terminal
+      void this.show(pane);
+    });
     this.#mark(pane);
     return pane;
   }
@@ -478,7 +498,7 @@ export class Desk {
       const dead = info.state !== 'running' && !info.archive;
       pane.cell.classList.toggle('faded', dead || !this.connected.value);
       pane.cell.classList.toggle('record', info.archive !== null);
-      head.textContent = info.archive ? recordText(info) : paneLabel(info);
+      head.textContent = info.archive ? recordText(info) : this.label(pane);
     });
   }
 
@@ -566,13 +586,6 @@ export class Desk {
 }
 
 const whole: Rect = { x: 0, y: 0, w: 1, h: 1 };
-
-/** What a pane is called: the name it was given, its title, what runs in it, its id. */
-export function paneLabel(info: PaneInfo): string {
-  return (
-    safeTitle(info.name) || safeTitle(info.title) || safeTitle(info.foreground ?? '') || info.id
-  );
-}
 
 function windowNumber(id: string): number {
   return Number(/\d+/.exec(id)?.[0] ?? 0);

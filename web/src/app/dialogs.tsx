@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type Desk, paneLabel } from './desk';
+import type { Desk } from './desk';
 import { Checkpoints } from './records';
 import { shortcutHelp } from './shortcuts';
 import { type Dialog, dialog, say } from './ui';
@@ -78,7 +78,7 @@ function ConfirmClose({ desk, id }: { desk: Desk; id: string }) {
     void desk.close(pane);
   };
   return (
-    <Modal title={`Close ${paneLabel(pane.info.value)}?`}>
+    <Modal title={`Close ${desk.label(pane)}?`}>
       <p>Its shell ends, and so does what runs in it. Closing this tab of the browser would not.</p>
       <div class="actions">
         <button type="button" onClick={dismiss}>
@@ -211,7 +211,7 @@ function Rename({ desk, id }: { desk: Desk; id: string }) {
           class="address"
           maxLength={64}
           defaultValue={pane.info.value.name}
-          placeholder={paneLabel(pane.info.value)}
+          placeholder={desk.label(pane)}
           aria-label="Name"
         />
         <p class="faint">Without a name the program’s own title is shown.</p>
@@ -260,7 +260,7 @@ function Relaunch({ desk, id }: { desk: Desk; id: string }) {
     if (!why) dismiss();
   };
   return (
-    <Modal title={`Relaunch ${paneLabel(pane.info.value)}`}>
+    <Modal title={`Relaunch ${desk.label(pane)}`}>
       <form onSubmit={(event) => void submit(event)}>
         <p>
           This starts a new program in the place of the record, whose text goes. It continues

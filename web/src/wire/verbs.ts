@@ -657,6 +657,42 @@ export interface PaneZoomParams {
   off?: boolean;
 }
 
+export interface Placed {
+  /** id of its pane */
+  pane: string;
+  /** its place in the stack: larger ones are in front, and no two are the same */
+  z: number;
+  /** preset that was asked for; left out: floats.default */
+  preset?: string;
+  /** columns of the terminal without its border, or their share of the window such as 60% */
+  width: string;
+  /** rows of the terminal without its border, or their share of the window */
+  height: string;
+  /** where in the window, by the same point of the float */
+  anchor:
+    | 'top_left'
+    | 'top'
+    | 'top_right'
+    | 'left'
+    | 'center'
+    | 'right'
+    | 'bottom_left'
+    | 'bottom'
+    | 'bottom_right';
+  /** cells to the right of its anchor */
+  x: number;
+  /** cells below its anchor */
+  y: number;
+  /** fewest columns, as far as the window has room */
+  min_cols: number;
+  /** fewest rows, as far as the window has room */
+  min_rows: number;
+  /** line around it */
+  border: 'none' | 'single' | 'double' | 'rounded' | 'heavy';
+  /** title in its border: escape it where you show it */
+  title?: string;
+}
+
 export interface Problem {
   /** key, or what stands in its place; empty for the whole file */
   path: string;
@@ -859,8 +895,8 @@ export interface Window {
   revision: number;
   /** its tree in preorder: the root is 0, and a first child follows its parent */
   nodes: Node[];
-  /** ids of the panes above the tree, from the back to the front */
-  floats: string[];
+  /** the panes above the tree, from the back to the front */
+  floats: Placed[];
   /** id of the pane that has the keys; empty without panes */
   active: string;
   /** id of the pane that fills the window; empty when none does */
