@@ -79,6 +79,30 @@ func start(n string) topology.Start {
 	return topology.Start{Worker: "00000000-0000-4000-8000-00000000000" + n}
 }
 
+// Who turns to a float changes two things, and both are told together.
+func TestFocusIsToldInOneCommit(t *testing.T) {
+	s := newStory(t)
+	for _, make := range []func(topology.Tree) (topology.Tree, topology.Pane, error){
+		func(t topology.Tree) (topology.Tree, topology.Pane, error) { return t.NewPane("", start("1")) },
+		func(t topology.Tree) (topology.Tree, topology.Pane, error) {
+			return t.NewFloat("w0", topology.Float{}, start("2"))
+		},
+		func(t topology.Tree) (topology.Tree, topology.Pane, error) {
+			return t.NewFloat("w0", topology.Float{}, start("3"))
+		},
+	} {
+		s.does(func(t topology.Tree) (topology.Tree, error) { next, _, err := make(t); return next, err })
+	}
+	told := s.does(func(t topology.Tree) (topology.Tree, error) { return t.Focus("p1") })
+	want := []string{
+		`pane.moved pane:p1 {"float":{"pane":"p1","z":3,"width":"60%","height":"60%","anchor":"center","x":0,"y":0,"min_cols":20,"min_rows":5,"border":"single"},"layer":"float","window":"w0"}`,
+		`window.activated window:w0 {"pane":"p1"}`,
+	}
+	if !slices.Equal(told, want) {
+		t.Errorf("told is\n%s", strings.Join(told, "\n"))
+	}
+}
+
 // Each change of the tree is told as the catalogue wants it, in one commit; titles by themselves.
 func TestChangesOfTheTreeAreTold(t *testing.T) {
 	s := newStory(t)

@@ -49,6 +49,15 @@ const stacked = (page) =>
       .map((cell) => cell.querySelector('.head').textContent),
   );
 
+/** Waits until the host has the window so. */
+async function untilWindow(check) {
+  for (let tries = 0; tries < 200; tries++) {
+    const { windows } = JSON.parse((await spawnctl('window', 'list', '--json')).stdout);
+    if (check(windows[0])) return;
+  }
+  assert.fail(`the window never became so: ${check}`);
+}
+
 test('floats lie over the splits where they were put, and follow', { skip }, () =>
   visit(spawnd, spawnd.url, {}, async (page) => {
     await knownShell(page);
@@ -83,9 +92,19 @@ test('floats lie over the splits where they were put, and follow', { skip }, () 
       await until(page, (want) => window.spawn.state().active === want, id);
     }
     assert.deepEqual(await stacked(page), ['notes', 'build log']);
+    await untilWindow(({ active, floats }) => active === 'p2' && floats[1].pane === 'p2');
     await drive(page);
     await typeLine(page, "PS1='float$ '; tput cols");
     await untilScreen(page, /^30$/);
+
+    // Somebody else turns to the other float: the keys stay here, and what is raised shows when they leave.
+    await spawnctl('pane', 'focus', '--pane', 'p3');
+    await untilWindow(({ floats }) => floats[1].pane === 'p3');
+    await page.keyboard.type('x');
+    await untilScreen(page, /^float\$ x$/);
+    await page.keyboard.press('Control+Shift+K');
+    await until(page, () => window.spawn.state().active === 'p1');
+    assert.deepEqual(await stacked(page), ['build log', 'notes']);
 
     // The title is what a pointer takes it by.
     await float(page, 'notes').locator('.head').click();
@@ -107,6 +126,7 @@ test('floats lie over the splits where they were put, and follow', { skip }, () 
 test('on a phone a float fills the screen, and is one tap away', { skip }, async () =>
   visit(spawnd, await spawnd.freshUrl(), phone, async (page) => {
     await untilLive(page);
+    assert.equal(await page.evaluate(() => window.spawn.state().active), 'p3', 'as it was left');
     await page.getByRole('navigation').getByRole('button', { name: 'build log' }).tap();
     await until(page, () => window.spawn.state().seen.join() === 'p2');
     await untilLive(page);

@@ -319,7 +319,7 @@ export class FakeHost {
   // biome-ignore lint/suspicious/noExplicitAny: a pretended host trusts its page.
   #place(verb: string, params: any): unknown {
     const { windows } = this;
-    const mine = /^(session|window)\.|^pane\.(split|zoom|resize)$/.test(verb);
+    const mine = /^(session|window)\.|^pane\.(split|zoom|resize|focus)$/.test(verb);
     if (!mine) return undefined;
     if (!windows) throw new Refused('unsupported.verb');
     switch (verb) {
@@ -329,6 +329,8 @@ export class FakeHost {
         return { windows: windows.windows };
       case 'pane.split':
         return this.#split(windows, params);
+      case 'pane.focus':
+        return { window: windows.focus(params.pane) };
       case 'pane.zoom':
         return { window: windows.zoom(params.pane, params.off ?? false) };
       case 'pane.resize':

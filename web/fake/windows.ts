@@ -53,6 +53,15 @@ export class FakeWindows {
     return window;
   }
 
+  focus(pane: string): Window {
+    const window = this.of(pane);
+    const float = window.floats.find((at) => at.pane === pane);
+    window.active = pane;
+    if (float) window.floats = [...window.floats.filter((at) => at !== float), float];
+    else if (window.zoomed !== pane) window.zoomed = '';
+    return window;
+  }
+
   zoom(pane: string, off: boolean): Window {
     const window = this.of(pane);
     window.zoomed = off ? '' : pane;

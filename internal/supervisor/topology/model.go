@@ -49,7 +49,7 @@ type Window struct {
 	Session string `json:"session"`         // id of the session it is in
 	Name    string `json:"name"`            // "" while nobody named it
 	Kept    bool   `json:"kept,omitzero"`   // made without a pane; as with a session
-	Active  string `json:"active"`          // id of the pane that has the keys; "" when there is no pane
+	Active  string `json:"active"`          // id of the pane that somebody turned to last; "" when there is no pane
 	Zoomed  string `json:"zoomed,omitzero"` // id of the tiled pane that hides the others; "" for none
 	// Revision is 1 at first and grows by 1 with each change of Nodes or Zoomed.
 	Revision uint64 `json:"revision"`

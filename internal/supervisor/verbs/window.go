@@ -25,7 +25,7 @@ type (
 		Revision uint64   `json:"revision" help:"grows with each change of its layout"`
 		Nodes    []Node   `json:"nodes" help:"its tree in preorder: the root is 0, and a first child follows its parent"`
 		Floats   []Placed `json:"floats" help:"the panes above the tree, from the back to the front"`
-		Active   string   `json:"active" help:"id of the pane that has the keys; empty without panes"`
+		Active   string   `json:"active" help:"id of the pane that somebody turned to last, in which who comes there begins; empty without panes"`
 		Zoomed   string   `json:"zoomed" help:"id of the pane that fills the window; empty when none does"`
 	}
 

@@ -133,8 +133,14 @@ export class Desk {
     return state.phase === 'halted' ? state.failure : null;
   }
 
-  /** Shows this pane; attaches it when it was never shown. */
+  /** A person turns to this pane: it is shown, and is the active one of its window from now on. */
   async show(pane: Pane): Promise<void> {
+    this.#tellFocus(pane);
+    await this.#show(pane);
+  }
+
+  /** Shows this pane; attaches it when it was never shown. */
+  async #show(pane: Pane): Promise<void> {
     const before = this.active.value;
     if (before === pane) return pane.screen.term.focus();
     this.#activate(pane);
@@ -150,6 +156,16 @@ export class Desk {
     forgetRefusal();
     remember(pane.id);
     this.#last.set(this.tab.value?.key ?? '', pane.id);
+  }
+
+  /**
+   * Tells the host where a person has turned to, so that a float comes to the front and
+   * whoever opens the window begins there. Pages do not follow each other: each keeps what
+   * it has active. Who may not write there is not heard, which is no matter.
+   */
+  #tellFocus(pane: Pane): void {
+    if (this.active.value === pane || !this.arranges.value) return;
+    this.#session?.ctl.call('pane.focus', { pane: pane.id }).catch(() => {});
   }
 
   /** Shows a window, with the pane that was active in it. */
@@ -333,7 +349,7 @@ export class Desk {
   async #showWhenKnown(id: string): Promise<void> {
     const pane = this.find(id);
     this.#wanted = pane ? '' : id;
-    if (pane) await this.show(pane);
+    if (pane) await this.#show(pane);
   }
 
   /** Closes what a tab stands for; asks first when something runs in it. */
@@ -470,7 +486,7 @@ export class Desk {
     this.#sort();
     if (this.known.value) void this.#ask();
     if (pane.id === this.#wanted) void this.#showWhenKnown(pane.id);
-    else if (this.known.value && !this.active.value) void this.show(pane);
+    else if (this.known.value && !this.active.value) void this.#show(pane);
     return pane;
   }
 
@@ -481,7 +497,10 @@ export class Desk {
     const pane = new Pane(info, screen);
     built = pane;
     pane.cell.hidden = true;
-    pane.cell.addEventListener('focusin', () => this.#activate(pane));
+    pane.cell.addEventListener('focusin', () => {
+      this.#tellFocus(pane);
+      this.#activate(pane);
+    });
     pane.cell.firstElementChild?.addEventListener('pointerdown', (event) => {
       event.preventDefault(); // it would take the focus from the terminal
       void this.show(pane);
@@ -534,7 +553,7 @@ export class Desk {
     void this.#ask();
     const next =
       this.find(beside ?? '') ?? this.panes.value[Math.min(at, this.panes.value.length - 1)];
-    if (wasActive && next) void this.show(next);
+    if (wasActive && next) void this.#show(next);
   }
 
   /** The host has told all it has: what it did not tell is gone. */
@@ -544,12 +563,21 @@ export class Desk {
     }
     const first = !this.known.value;
     this.known.value = true;
-    void this.#ask();
+    const asked = this.#ask();
     if (this.#session) void this.#attachAll(this.#session);
     if (this.active.value) return;
-    const pane = this.find(recall()) ?? this.panes.value[0];
-    if (pane) void this.show(pane);
+    const pane = this.find(recall());
+    if (pane) void this.#show(pane);
+    else if (this.panes.value.length > 0) void asked.then(() => this.#enter());
     else if (first) void this.#begin();
+  }
+
+  /** A browser that was never here begins with what is active in the first window. */
+  #enter(): void {
+    if (this.active.value) return;
+    const id = this.tabs.value[0]?.window?.active ?? '';
+    const pane = this.find(id) ?? this.panes.value[0];
+    if (pane) void this.#show(pane);
   }
 
   /** Nothing is there: a first terminal, unless a person may want back what was here before. */

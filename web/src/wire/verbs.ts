@@ -395,6 +395,11 @@ export interface PaneExportResult {
   cut: boolean;
 }
 
+export interface PaneFocusParams {
+  /** id of the pane */
+  pane: string;
+}
+
 export interface PaneListResult {
   /** every pane that the caller may read */
   panes: Pane[];
@@ -897,7 +902,7 @@ export interface Window {
   nodes: Node[];
   /** the panes above the tree, from the back to the front */
   floats: Placed[];
-  /** id of the pane that has the keys; empty without panes */
+  /** id of the pane that somebody turned to last, in which who comes there begins; empty without panes */
   active: string;
   /** id of the pane that fills the window; empty when none does */
   zoomed: string;
@@ -1094,6 +1099,8 @@ export interface VerbCalls {
   'pane.move': { params: PaneMoveParams; result: WindowResult };
   /** let two panes change places */
   'pane.swap': { params: PaneSwapParams; result: Record<string, never> };
+  /** make a pane the active one of its window, in which who comes there begins; a float comes to the front */
+  'pane.focus': { params: PaneFocusParams; result: WindowResult };
   /** let a pane fill its window, or show the others again */
   'pane.zoom': { params: PaneZoomParams; result: WindowResult };
   /** label a pane, or take a label away */
