@@ -175,7 +175,7 @@ test('what is left after the host was off: checkpoints, records, one relaunch', 
     await page.getByRole('button', { name: 'Restore Checkpoint 12' }).click();
     await page
       .locator('.strip')
-      .getByText('Record of p0; it was interrupted, and may run still')
+      .getByText('Record of build; it was interrupted, and may run still')
       .waitFor();
     await untilScreen(page, /make -j2 test/);
     await page.keyboard.type('x');
@@ -218,7 +218,7 @@ test('checkpoints and records on a phone', () =>
     assert.ok((await sidewaysOverflow(page)) <= 0);
     await screenshot(page, 'phone-checkpoints');
     await page.getByRole('button', { name: 'Restore Checkpoint 12' }).tap();
-    await page.locator('.strip').getByText('Record of p0').waitFor();
+    await page.locator('.strip').getByText('Record of build').waitFor();
     assert.ok((await sidewaysOverflow(page)) <= 0);
     await screenshot(page, 'phone-record');
   }));
@@ -336,7 +336,7 @@ test('axe finds nothing, in dark and in light', () =>
       await page.getByRole('heading', { name: 'What was here before' }).waitFor();
       await check('checkpoints');
       await page.getByRole('button', { name: 'Restore Checkpoint 12' }).click();
-      await page.locator('.strip').getByText('Record of p0').waitFor();
+      await page.locator('.strip').getByText('Record of build').waitFor();
       await check('a record');
       await page.getByRole('button', { name: 'Relaunch…' }).click();
       await page.getByRole('dialog').waitFor();

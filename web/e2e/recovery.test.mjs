@@ -40,7 +40,10 @@ test('after a power cut: the checkpoint in words, a restore, a record, a relaunc
     await knownShell(page);
     await typeLine(page, 'echo precious-$((40 + 2))');
     await untilScreen(page, /^precious-42$/);
-    await spawnctl('pane', 'rename', '--pane', 'p0', '--name', 'work');
+    await page.getByRole('tab').press('F2');
+    await page.getByRole('textbox', { name: 'Name' }).fill('deploy');
+    await page.getByRole('button', { name: 'Rename', exact: true }).click();
+    await page.getByRole('tab', { name: 'deploy' }).waitFor();
     for (const axis of ['cols', 'rows']) {
       await spawnctl('pane', 'split', '--pane', 'p0', '--axis', axis, '--', 'sh');
     }
@@ -68,6 +71,13 @@ test('after a power cut: the checkpoint in words, a restore, a record, a relaunc
     const bar = page.locator('.strip.record');
     await bar.getByText('it was interrupted, and may run still').waitFor();
     await untilScreen(page, /^precious-42$/);
+    await page.getByRole('tab', { name: 'deploy' }).waitFor();
+    await bar.getByText('Record of deploy (1 of 3); it was interrupted').waitFor();
+    const heads = await page.locator('.cell:not([hidden]) > .head').allTextContents();
+    assert.deepEqual(
+      heads.map((head) => /^Record of (.*?);/.exec(head)[1]).sort(),
+      [1, 2, 3].map((n) => `deploy (${n} of 3)`),
+    );
     assert.deepEqual([...(await spawnd.workers())], [], 'a restore starts nothing');
     await page.keyboard.type('x');
     await page.getByRole('alert').getByText('This is a record').waitFor();
@@ -80,6 +90,11 @@ test('after a power cut: the checkpoint in words, a restore, a record, a relaunc
     await drive(page);
     await typeLine(page, 'echo again-$((40 + 2))');
     await untilScreen(page, /^again-42$/);
+    await page.getByRole('tab', { name: 'deploy' }).waitFor();
+    const names = await page.evaluate(() => window.spawn.state().panes.map((p) => p.label));
+    assert.match(names.shift(), /^(env|sh)$/, 'what runs');
+    assert.deepEqual(names, ['deploy (2 of 3)', 'deploy (3 of 3)']);
+    await screenshot(page, 'power-cut-relaunched');
     const text = await page.evaluate(() => window.spawn.screenText());
     assert.doesNotMatch(text, /precious/, 'a new terminal, and nothing of the record in it');
   }),

@@ -329,6 +329,8 @@ export class FakeHost {
         return { windows: windows.windows };
       case 'pane.split':
         return this.#split(windows, params);
+      case 'window.rename':
+        return { window: windows.rename(params.window, params.name) };
       case 'pane.focus':
         return { window: windows.focus(params.pane) };
       case 'pane.zoom':

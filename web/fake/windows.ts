@@ -53,6 +53,12 @@ export class FakeWindows {
     return window;
   }
 
+  rename(id: string, name: string): Window {
+    const window = this.windows.find((at) => at.window === id) as Window;
+    window.name = name;
+    return window;
+  }
+
   focus(pane: string): Window {
     const window = this.of(pane);
     const float = window.floats.find((at) => at.pane === pane);

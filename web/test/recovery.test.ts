@@ -209,18 +209,23 @@ describe('words of recovery', () => {
   };
   const archive = info.archive as NonNullable<PaneInfo['archive']>;
   test('a record is told as one, never as a terminal or a success', () => {
-    expect(recordText(info)).toBe('Record of p4; it was interrupted, and may run still.');
-    expect(
-      recordText({
-        ...info,
-        exit_code: 3,
-        archive: { ...archive, process_state: 'exited', text_state: 'expired', cut_rows: 1 },
-      }),
-    ).toBe('Record of p4; it had exited with 3; its text has expired; 1 row cut at the edge.');
-    expect(recordText({ ...info, archive: { ...archive, process_state: 'exited' } })).toBe(
-      'Record of p4; it had ended, nobody knows how.',
+    expect(recordText(info, 'work 2')).toBe(
+      'Record of work 2; it was interrupted, and may run still.',
     );
-    expect(recordText({ ...info, archive: null })).toBe('');
+    expect(
+      recordText(
+        {
+          ...info,
+          exit_code: 3,
+          archive: { ...archive, process_state: 'exited', text_state: 'expired', cut_rows: 1 },
+        },
+        'work 2',
+      ),
+    ).toBe('Record of work 2; it had exited with 3; its text has expired; 1 row cut at the edge.');
+    expect(
+      recordText({ ...info, archive: { ...archive, process_state: 'exited' } }, 'work 2'),
+    ).toBe('Record of work 2; it had ended, nobody knows how.');
+    expect(recordText({ ...info, archive: null }, 'work 2')).toBe('');
   });
 
   test('every failure has words, and no code is taken for a property of all objects', () => {

@@ -382,6 +382,13 @@ export class Desk {
     }
   }
 
+  async renameWindow(id: string, name: string): Promise<void> {
+    await this.#arrange('Not renamed', async (ctl) => {
+      const params = { window: id, name: safeTitle(name, 64) };
+      this.#learn((await ctl.call('window.rename', params)).window);
+    });
+  }
+
   /** A new execution in the place of an archive. Says why not, or '' when it runs. */
   async relaunch(pane: Pane, argv: string[]): Promise<string> {
     try {
@@ -411,8 +418,7 @@ export class Desk {
 
   /** What a pane is called. */
   label({ info: { value: info } }: Pane): string {
-    const window = this.windows.value.find(({ window }) => window === info.window);
-    return labelOf(info, window);
+    return labelOf(info, this.windows.value, this.sessions.value);
   }
 
   find(id: string): Pane | undefined {
@@ -517,7 +523,8 @@ export class Desk {
       const dead = info.state !== 'running' && !info.archive;
       pane.cell.classList.toggle('faded', dead || !this.connected.value);
       pane.cell.classList.toggle('record', info.archive !== null);
-      head.textContent = info.archive ? recordText(info) : this.label(pane);
+      const label = this.label(pane);
+      head.textContent = info.archive ? recordText(info, label) : label;
     });
   }
 

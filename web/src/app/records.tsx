@@ -134,7 +134,7 @@ export function RecordBar({ pane, desk }: { pane: Pane; desk: Desk }) {
   return (
     <div class="strip record" role="status">
       <Icon name="record" />
-      <span class="grow">{recordText(info)}</span>
+      <span class="grow">{recordText(info, desk.label(pane))}</span>
       <button
         type="button"
         class="main"

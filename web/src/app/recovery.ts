@@ -153,11 +153,11 @@ export function shutdownText({ inside, running }: Checkpoint): string {
   return `Saved while ${many(running, 'terminal')} ran: ${they} interrupted, or may run still.`;
 }
 
-/** What an archive is: a record, not a terminal. */
-export function recordText(info: PaneInfo): string {
+/** What an archive is: a record, not a terminal. `label` is what it is called. */
+export function recordText(info: PaneInfo, label: string): string {
   const { archive } = info;
   if (!archive) return '';
-  const parts = [`Record of ${archive.previous_pane}`, processText(info)];
+  const parts = [`Record of ${label}`, processText(info)];
   if (archive.text_state === 'expired') parts.push('its text has expired');
   if (archive.text_state === 'omitted') parts.push('its text was not kept');
   if (archive.cut_rows > 0) parts.push(`${many(archive.cut_rows, 'row')} cut at the edge`);

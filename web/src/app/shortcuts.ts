@@ -34,7 +34,7 @@ export const shortcutHelp: readonly (readonly [string, string])[] = [
   ['Ctrl+Shift+Z', 'Zoom: one terminal of a window alone, or all again'],
   ['Ctrl+Shift+J / K', 'Next / previous terminal'],
   ['Ctrl+Shift+1 … 9', 'Tab 1 … 9'],
-  ['Ctrl+Shift+L', 'Rename; F2 on a tab, or a double click'],
+  ['Ctrl+Shift+L', 'Rename terminal; F2 on a tab, or a double click, names the tab'],
   ['Ctrl+Shift+C, Cmd+C', 'Copy the selection'],
   ['Ctrl+Shift+V, Cmd+V', 'Paste'],
   ['Shift+PgUp, wheel', 'Scrollback; PgUp, PgDn, arrows, Home move in it, End or Esc leave'],

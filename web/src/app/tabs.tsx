@@ -54,7 +54,9 @@ function TabItem(props: { tab: TabOf; desk: Desk; session: string; heading: bool
   const label = safeTitle(tab.window?.name ?? '') || desk.label(pane);
   const more = tab.panes.length > 1 ? tab.panes.length : 0;
   const rename = () => {
-    dialog.value = { kind: 'rename', pane: pane.id };
+    dialog.value = tab.window
+      ? { kind: 'renameWindow', window: tab.key }
+      : { kind: 'rename', pane: pane.id };
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === 'F2') rename();
