@@ -68,6 +68,16 @@ func Marshal(v any) ([]byte, error) {
 	return out, nil
 }
 
+// Indent lays out the one JSON value in src for a person to read: a line for each member and element, two
+// blanks a level. It changes white space alone.
+func Indent(src []byte) ([]byte, error) {
+	out := jsontext.Value(bytes.Clone(src))
+	if err := out.Indent(jsontext.WithIndent("  ")); err != nil {
+		return nil, fmt.Errorf("indent JSON: %w", err)
+	}
+	return out, nil
+}
+
 // Version reads the integer member name of the object in src and ignores all others, so that a
 // record of another version can be told apart from a damaged one before Unmarshal refuses its
 // unknown members. The object must satisfy everything else that Unmarshal demands of syntax.

@@ -14,6 +14,10 @@ import (
 	"spawn/internal/supervisor/topology"
 )
 
+// reasonNotStarted is why a pane is gone that was told as created: its place is made before its program is started, since
+// the program is told it.
+const reasonNotStarted = "not_started"
+
 // stopPatience is how long the end of spawnd waits for readers to take the last event.
 const stopPatience = time.Second
 
@@ -32,6 +36,8 @@ type chronicle struct {
 	// id ever comes again, so being late gives nobody anything.
 	gone   []access.Resource
 	vitals map[string]*vitals // of panes by id
+	// unstarted are panes that are being taken back because their programs could not be started.
+	unstarted map[string]bool
 	// readers counts those of the log on the control socket. idle is closed when the last one leaves; nil while
 	// nobody waits for that.
 	readers int
@@ -40,7 +46,7 @@ type chronicle struct {
 
 // newChronicle begins a log of what happens to the panes.
 func newChronicle(ps *panes, source string, log *slog.Logger) *chronicle {
-	c := &chronicle{slog: log, kick: make(chan struct{}, 1), vitals: map[string]*vitals{}, pacing: make(chan struct{})}
+	c := &chronicle{slog: log, kick: make(chan struct{}, 1), vitals: map[string]*vitals{}, unstarted: map[string]bool{}, pacing: make(chan struct{})}
 	c.log = events.NewLog(events.Options{Source: source, State: ps.state})
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
@@ -111,7 +117,7 @@ func (ps *panes) commitLocked(before, after topology.Tree, also ...events.Change
 	if c == nil {
 		return
 	}
-	t := telling{after: after}
+	t := telling{after: after, unstarted: c.unstarted}
 	for _, change := range topology.Diff(before, after) {
 		t.add(change)
 	}
@@ -156,6 +162,7 @@ type telling struct {
 	committed, paced []events.Change
 	gone             []access.Resource
 	moved            bool // something lies elsewhere, under other rights
+	unstarted        map[string]bool
 }
 
 func (t *telling) add(c topology.Change) {
@@ -234,7 +241,11 @@ func (t *telling) pane(c topology.Change) map[string]any {
 		if p.Archive != nil {
 			d["recovery"] = raw(p.Archive)
 		}
-		return d
+		return given(d, "argv0", p.Argv0)
+	case topology.PaneRemoved:
+		if t.unstarted[c.Pane] {
+			return map[string]any{"reason": reasonNotStarted}
+		}
 	case topology.PaneRenamed:
 		return map[string]any{"name": p.Name}
 	case topology.PaneTitled:

@@ -39,14 +39,14 @@ func (ps *panes) start(ctx context.Context, n NewPane, at spot) (Row, error) {
 	}
 	defer ps.began()
 	worker := endpoint.NewSessionID()
-	place, err := ps.place(at, topology.Start{Worker: string(worker), Name: n.Name, Owner: n.Owner})
+	place, err := ps.place(at, topology.Start{Worker: string(worker), Name: n.Name, Argv0: ps.argv(n)[0], Owner: n.Owner})
 	if err != nil {
 		return Row{}, err
 	}
 	failpoint.Pass(failpoint.PanePlaced)
 	h, err := ps.fleet.Launch(ctx, worker, ps.spec(n, place.ID))
 	if err != nil {
-		ps.forget(place.ID)
+		ps.takeBack(place.ID)
 		return Row{}, fmt.Errorf("%w: %w", errStart, err)
 	}
 	failpoint.Pass(failpoint.PaneLaunched)
@@ -74,6 +74,21 @@ func (ps *panes) place(at spot, s topology.Start) (topology.Pane, error) {
 	return place, err
 }
 
+// takeBack is forget for a pane whose program could not be started, which is told with it.
+func (ps *panes) takeBack(id string) {
+	if ps.told != nil {
+		ps.mu.Lock()
+		ps.told.unstarted[id] = true
+		ps.mu.Unlock()
+		defer func() {
+			ps.mu.Lock()
+			delete(ps.told.unstarted, id)
+			ps.mu.Unlock()
+		}()
+	}
+	ps.forget(id)
+}
+
 // begun waits until it is known what became of a program, and takes the pane away when it could not be
 // started, or when somebody closed the pane before its worker was there.
 func (ps *panes) begun(ctx context.Context, p *pane) error {
@@ -94,7 +109,7 @@ func (ps *panes) begun(ctx context.Context, p *pane) error {
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
 	err := p.terminate(ending)
-	ps.forget(p.id)
+	ps.takeBack(p.id)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w, and its worker does not end: %w", errStart, err)

@@ -165,6 +165,7 @@ func paneEntity(p topology.Pane, at topology.Place, v *vitals) events.Entity {
 	if v == nil {
 		v = &vitals{}
 	}
+	given(e.Content, "argv0", p.Argv0)
 	given(e.Content, "cwd", v.cwd)
 	e.Data["generation"] = v.generation
 	e.Data["viewers"] = slices.Sorted(maps.Keys(v.viewers))

@@ -23,7 +23,7 @@ const sessions = [{ session: 's0', name: 'work', windows: ['w0', 'w1', 'w2'] }];
 
 const label = (id: string, window: string, more: Partial<PaneInfo> = {}) => {
   const size = { cols: 80, rows: 24, index: 0 };
-  const nothing = { name: '', title: '', foreground: '', exit_code: null, signal: '' };
+  const nothing = { name: '', title: '', argv0: '', foreground: '', exit_code: null, signal: '' };
   const info = {
     id,
     window,
@@ -41,7 +41,8 @@ test('a pane is called by what is known of it, the nearest first', () => {
   expect(label('p5', 'w2', all)).toBe('mine');
   expect(label('p5', 'w2', { ...all, name: '' })).toBe('log');
   expect(label('p2', 'w2', { ...all, name: '' })).toBe('vi notes');
-  expect(label('p2', 'w2', { foreground: 'vi' })).toBe('vi');
+  expect(label('p2', 'w2', { foreground: 'vi', argv0: 'bash' })).toBe('vi');
+  expect(label('p2', 'w2', { argv0: 'bash' })).toBe('bash');
 });
 
 test('a record, of which nothing else was kept, is called by its place', () => {

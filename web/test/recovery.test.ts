@@ -125,6 +125,8 @@ describe('the checkpoint that a person is led to', () => {
       '',
     ]);
     const asMany = all.map((at) => (at.generation === 13 ? { ...at, panes: 3, running: 0 } : at));
+    const textless = asMany.map((at) => ({ ...at, texts: at.leading ? 3 : 1 }));
+    expect(leadText(textless[0] as (typeof asMany)[0], textless)).toMatch(/: 1 of 3 texts,/);
     expect(leadText(asMany[0] as (typeof asMany)[0], asMany)).toMatch(
       /: 0 of 2 running terminals,/,
     );
@@ -196,6 +198,7 @@ describe('words of recovery', () => {
     rows: 24,
     exit_code: null,
     signal: '',
+    argv0: '',
     foreground: '',
     window: 'w0',
     index: 0,

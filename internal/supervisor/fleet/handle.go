@@ -22,6 +22,7 @@ type Handle struct {
 	id       endpoint.SessionID
 	instance endpoint.InstanceID
 	hello    wire.Hello
+	argv0    string // first word of what Launch started; "" when the worker was adopted
 	conn     *net.UnixConn
 	in       *wire.Reader // of the goroutine that calls Recv
 	out      *outbound
@@ -45,6 +46,9 @@ func (f *Fleet) drive(id endpoint.SessionID, c *contact) *Handle {
 	f.hold(h)
 	return h
 }
+
+// Argv0 is the first word of the command that Launch started. Of an adopted worker's command nothing is known.
+func (h *Handle) Argv0() string { return h.argv0 }
 
 // ID names the terminal.
 func (h *Handle) ID() endpoint.SessionID { return h.id }

@@ -118,9 +118,9 @@ func said(changes []Change) string {
 	return strings.Join(out, ", ")
 }
 
-// Diff has a kind for every member: one that is added later fails here until it has one.
+// Diff has a kind for every member that can change: one that is added later fails here until it has one.
 func TestEveryMemberHasItsChange(t *testing.T) {
-	for of, want := range map[reflect.Type]int{reflect.TypeFor[Tree](): 5, reflect.TypeFor[Window](): 8, reflect.TypeFor[Pane](): 9, reflect.TypeFor[End](): 2, reflect.TypeFor[Session](): 3, reflect.TypeFor[Float](): 4, reflect.TypeFor[Geometry](): 8} {
+	for of, want := range map[reflect.Type]int{reflect.TypeFor[Tree](): 5, reflect.TypeFor[Window](): 8, reflect.TypeFor[Pane](): 10, reflect.TypeFor[End](): 2, reflect.TypeFor[Session](): 3, reflect.TypeFor[Float](): 4, reflect.TypeFor[Geometry](): 8} {
 		if of.NumField() != want {
 			t.Errorf("%s has %d members, Equal and Diff know %d", of, of.NumField(), want)
 		}

@@ -9,8 +9,8 @@ import type { Session, Window } from '../wire/verbs';
 import { panesOf } from './layout';
 
 /**
- * The name that a pane was given, its float's title, its program's, what runs in it; of
- * which a record has the first two at most. Else what its place is called. Its id is left
+ * The name that a pane was given, its float's title, its program's, what runs in it or
+ * was started; of which a record has the first two at most. Else what its place is called. Its id is left
  * for a pane whose place is not known.
  */
 export function labelOf(
@@ -24,7 +24,8 @@ export function labelOf(
     safeTitle(info.name) ||
     safeTitle(float?.title ?? '') ||
     safeTitle(info.title) ||
-    safeTitle(info.foreground ?? '') ||
+    safeTitle(info.foreground) ||
+    safeTitle(info.argv0) ||
     (window ? placeLabel(info.id, window, windows, sessions) : '') ||
     info.id
   );

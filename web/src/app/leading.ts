@@ -27,8 +27,9 @@ export function leadText(at: Checkpoint, all: readonly Checkpoint[]): string {
   return `Probably what was left while the host was shutting down: ${left} of ${of} ${what}, saved a little later.`;
 }
 
-/** What the newer one has less of: terminals, or those in which something ran. */
+/** What the newer one has less of: terminals, their texts, or those in which something ran. */
 function shortfall(at: Checkpoint, lead: Checkpoint): [number, number, string] {
   if (2 * at.panes < lead.panes) return [at.panes, lead.panes, 'terminals'];
+  if (2 * at.texts < lead.texts) return [at.texts, lead.texts, 'texts'];
   return [at.running, lead.running, 'running terminals'];
 }

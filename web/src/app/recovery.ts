@@ -19,9 +19,10 @@ export interface Checkpoint {
   leading: boolean;
   /** When it was captured, in Unix milliseconds; null when it could not be read. */
   capturedAt: number | null;
-  /** How many terminals it has, and how many of them ran. */
+  /** How many terminals it has, how many of them ran, and of how many the text was kept. */
   panes: number;
   running: number;
+  texts: number;
   /** What is in it; null when nobody may know. */
   inside: RecoveryInspectResult | null;
 }
@@ -85,8 +86,8 @@ export class Recovery {
 
 async function look(ctl: Ctl, listed: CheckpointStatus): Promise<Checkpoint> {
   const { checkpoint: id, status, generation = 0, leading = false } = listed;
-  const { captured_at: capturedAt = null, panes = 0, running = 0 } = listed;
-  const at = { id, status, generation, leading, capturedAt, panes, running, inside: null };
+  const { captured_at: capturedAt = null, panes = 0, running = 0, text_panes: texts = 0 } = listed;
+  const at = { id, status, generation, leading, capturedAt, panes, running, texts, inside: null };
   if (status !== 'valid') return at;
   try {
     return { ...at, inside: await ctl.call('recovery.inspect', { checkpoint: id }) };

@@ -318,6 +318,8 @@ export interface Pane {
   exit_code: number | null;
   /** the signal that ended the shell; empty when none did */
   signal: string;
+  /** name of what it was started with, without its folder; left out when that is not known, as of an archive */
+  argv0?: string;
   /** name of the command in the foreground */
   foreground: string;
   /** how many are attached */
