@@ -77,6 +77,7 @@ type panes struct {
 		sync.Mutex
 		tree    topology.Tree
 		byID    map[string]*pane // all panes of the tree whose worker was ever connected
+		unsure  map[string]bool  // panes of which it is not known yet whether their programs can be started
 		asked   uint64           // how often the tree was to be saved
 		closing bool
 	}
@@ -339,6 +340,12 @@ func ended(e topology.End, title string) Facts {
 func (ps *panes) tell(id string) {
 	ps.telling.Lock()
 	defer ps.telling.Unlock()
+	ps.mu.Lock()
+	unsure := ps.mu.unsure[id]
+	ps.mu.Unlock()
+	if unsure {
+		return // a page would show it, and take it away again
+	}
 	if row, err := ps.Row(id); err == nil {
 		ps.board.Put(paneInfo(row))
 	} else {

@@ -43,6 +43,7 @@ func (ps *panes) start(ctx context.Context, n NewPane, at spot) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
+	defer ps.settled(place.ID)
 	failpoint.Pass(failpoint.PanePlaced)
 	h, err := ps.fleet.Launch(ctx, worker, ps.spec(n, place.ID))
 	if err != nil {
@@ -62,16 +63,25 @@ func (ps *panes) start(ctx context.Context, n NewPane, at spot) (Row, error) {
 	return ps.Row(place.ID)
 }
 
-// place keeps the place at once, so that nobody else gets its id. Pages hear of it from drive.
+// place keeps the place at once, so that nobody else gets its id. Pages hear of it when the program is known to run.
 func (ps *panes) place(at spot, s topology.Start) (topology.Pane, error) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	before := ps.mu.tree
 	after, place, err := at(before, s)
 	if err == nil {
+		ps.mu.unsure[place.ID] = true
 		ps.putLocked(before, after)
 	}
 	return place, err
+}
+
+// settled ends what place began: pages hear of the pane, if it is there.
+func (ps *panes) settled(id string) {
+	ps.mu.Lock()
+	delete(ps.mu.unsure, id)
+	ps.mu.Unlock()
+	ps.tell(id)
 }
 
 // takeBack is forget for a pane whose program could not be started, which is told with it.
