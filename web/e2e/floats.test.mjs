@@ -111,13 +111,32 @@ test('floats lie over the splits where they were put, and follow', { skip }, () 
     await until(page, () => window.spawn.state().active === 'p3');
     await screenshot(page, 'floats-moved');
 
+    // It is carried by it, and lies there for everybody.
+    const grip = await float(page, 'notes').locator('.head').boundingBox();
+    await page.mouse.move(grip.x + 40, grip.y + 10);
+    await page.mouse.down();
+    await page.mouse.move(grip.x + 40 - 160, grip.y + 10 + 100, { steps: 4 });
+    await page.mouse.up();
+    await untilWindow(({ floats }) =>
+      floats.some(({ pane, x, y }) => pane === 'p3' && x < -10 && y > 3),
+    );
+    const left = (await float(page, 'notes').boundingBox()).x;
+    assert.ok(Math.abs(left - grip.x + 160) < 10, `carried to ${left} from ${grip.x}`);
+    await page.keyboard.type('k'); // and the keys stay in it
+    await untilScreen(page, /^# k$/);
+    await screenshot(page, 'floats-carried');
+
     // Without a border there is no title, and less around it.
     await place('p3', { width: '20', height: '5', border: 'none', anchor: 'right' });
     await sized(page, 'p3', 20, 5);
     await until(page, () => !document.querySelector('.cell.float.border-none .head')?.offsetHeight);
 
-    // What was a float is a tile again.
-    await spawnctl('pane', 'place', '--pane', 'p3', '--beside', 'p0', '--axis', 'rows');
+    // What was a float is a tile again, and what was a tile floats.
+    await page.keyboard.press('Control+Shift+G');
+    await until(page, () => document.querySelectorAll('.cell.float:not([hidden])').length === 1);
+    await page.keyboard.press('Control+Shift+G');
+    await until(page, () => document.querySelectorAll('.cell.float:not([hidden])').length === 2);
+    await page.keyboard.press('Control+Shift+G');
     await until(page, () => document.querySelectorAll('.cell.float:not([hidden])').length === 1);
     await screenshot(page, 'floats-tiled');
   }),

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { FakeWindows, placedAs } from '../fake/windows';
-import { floatBox, layoutOf, panesOf, tabsOf } from '../src/app/layout';
+import { floatBox, layoutOf, movedBy, offsetAt, panesOf, tabsOf } from '../src/app/layout';
 import type { Node, Placed, Window } from '../src/wire/verbs';
 
 function windowOf(nodes: Node[], more: Partial<Window> = {}): Window {
@@ -110,6 +110,21 @@ describe('floatBox', () => {
         expect(Math.min(box.left, box.top, box.width, box.height)).toBeGreaterThanOrEqual(0);
         expect(box.left + box.width).toBeLessThanOrEqual(side);
         expect(box.top + box.height).toBeLessThanOrEqual(side);
+      }),
+    );
+  });
+
+  test('what is carried elsewhere is drawn there', () => {
+    const place = fc.integer({ min: -3000, max: 3000 });
+    const anchor = fc.constantFrom<Placed['anchor']>('top_left', 'center', 'bottom', 'right');
+    fc.assert(
+      fc.property(anchor, place, place, (at, x, y) => {
+        const float = placedAs({ anchor: at, x: 9, y: -9 });
+        const carried = movedBy(floatBox(float, area, cell), { x, y }, area);
+        const drawn = floatBox({ ...float, ...offsetAt(float, carried, area, cell) }, area, cell);
+        expect(Math.abs(drawn.left - carried.left)).toBeLessThanOrEqual(cell.width / 2 + 1);
+        expect(Math.abs(drawn.top - carried.top)).toBeLessThanOrEqual(cell.height / 2 + 1);
+        expect(carried.left + carried.width).toBeLessThanOrEqual(area.width);
       }),
     );
   });

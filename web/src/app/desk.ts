@@ -14,6 +14,8 @@ import type { Session as WindowSession, Window } from '../wire/verbs';
 import {
   type Extent,
   floatBox,
+  movedBy,
+  offsetAt,
   layoutOf,
   panesOf,
   type Rect,
@@ -21,6 +23,7 @@ import {
   type Tab,
   tabsOf,
 } from './layout';
+import { makeGrip } from './grip';
 import { labelOf } from './label';
 import { Pane } from './pane';
 import { Recovery, reason, recordText } from './recovery';
@@ -79,6 +82,8 @@ export class Desk {
   #wanted = '';
   /** A separator that is dragged. */
   readonly #held = signal<{ window: string; node: number; ratio: number } | null>(null);
+  /** A float that is carried, and how many CSS pixels from its place it is. */
+  readonly #carried = signal<{ pane: Pane; x: number; y: number } | null>(null);
   /** The pane that was shown last of each window. */
   readonly #last = new Map<string, string>();
   #asking: 'no' | 'once' | 'again' = 'no';
@@ -194,7 +199,9 @@ export class Desk {
       const pane = this.find(float.pane);
       if (!pane) return [];
       const box = floatBox(float, this.#area.value, pane.grain.value);
-      return [{ pane, float, box }];
+      const carried = this.#carried.value;
+      if (carried?.pane !== pane) return [{ pane, float, box }];
+      return [{ pane, float, box: movedBy(box, carried, this.#area.value) }];
     });
     const floating = floats.some(({ pane }) => pane === active);
     if (!tiles.has(active.id) && !floating) return alone;
@@ -259,6 +266,37 @@ export class Desk {
         (await ctl.call('pane.zoom', { pane: off ? window.zoomed : pane.id, off })).window,
       );
     });
+  }
+
+  /** Takes the active pane out of the splits to lie above them, or puts it back. */
+  async float(): Promise<void> {
+    const pane = this.active.value;
+    const window = this.tab.value?.window;
+    if (!pane || !window) return;
+    const floats = window.floats.some((float) => float.pane === pane.id);
+    const beside = window.nodes.find((node) => node.kind === 'pane')?.pane ?? '';
+    if (floats && !beside) return say('There are no splits to put it into.');
+    const back = { pane: pane.id, beside, axis: 'cols' } as const;
+    await this.#arrange('Not placed', async (ctl) => {
+      this.#learn((await ctl.call('pane.place', floats ? back : { pane: pane.id })).window);
+    });
+  }
+
+  /** Leaves a carried float where it is. */
+  async #putDown(): Promise<void> {
+    const carried = this.#carried.value;
+    const at = this.#frame.value.floats.find(({ pane }) => pane === carried?.pane);
+    if (!at) {
+      this.#carried.value = null;
+      return;
+    }
+    const { pane, z: _, ...float } = at.float;
+    const offset = offsetAt(at.float, at.box, this.#area.value, at.pane.grain.value);
+    await this.#arrange('Not moved', async (ctl) => {
+      const params = { pane, float: { ...float, ...offset } };
+      this.#learn((await ctl.call('pane.place', params)).window);
+    });
+    this.#carried.value = null;
   }
 
   async closeWindow(id: string): Promise<void> {
@@ -507,9 +545,15 @@ export class Desk {
       this.#tellFocus(pane);
       this.#activate(pane);
     });
-    pane.cell.firstElementChild?.addEventListener('pointerdown', (event) => {
-      event.preventDefault(); // it would take the focus from the terminal
-      void this.show(pane);
+    makeGrip(pane.cell.firstElementChild as HTMLElement, {
+      take: () => {
+        void this.show(pane);
+        return pane.cell.classList.contains('float');
+      },
+      carry: (x, y) => {
+        this.#carried.value = { pane, x, y };
+      },
+      drop: () => void this.#putDown(),
     });
     this.#mark(pane);
     return pane;

@@ -136,13 +136,38 @@ const anchors: readonly Placed['anchor'][] = [
 export function floatBox(float: Placed, area: Extent, cell: Extent): Box {
   const edges = 2 * (borderWidths[float.border] ?? 0);
   const titled = isTitled(float) ? titleHeight : 0;
-  const at = anchors.indexOf(float.anchor);
-  const [across, down] = at < 0 ? [1, 1] : [at % 3, Math.floor(at / 3)];
+  const [across, down] = thirdsOf(float.anchor);
   const wide = { cells: float.width, least: float.min_cols, by: float.x, third: across };
   const high = { cells: float.height, least: float.min_rows, by: float.y, third: down };
   const [left, width] = along(wide, area.width, cell.width, inset.width, edges);
   const [top, height] = along(high, area.height, cell.height, inset.height, edges + titled);
   return { left, top, width, height };
+}
+
+/** The offset from its anchor, in cells, with which a float is drawn at about this place. */
+export function offsetAt(
+  float: Placed,
+  box: Box,
+  area: Extent,
+  cell: Extent,
+): { x: number; y: number } {
+  const [across, down] = thirdsOf(float.anchor);
+  const x = (box.left - ((area.width - box.width) * across) / 2) / cell.width;
+  const y = (box.top - ((area.height - box.height) * down) / 2) / cell.height;
+  return { x: Math.round(x), y: Math.round(y) };
+}
+
+/** The box, moved by so many pixels and no farther than the area goes. */
+export function movedBy(box: Box, by: { x: number; y: number }, area: Extent): Box {
+  const within = (at: number, room: number) => Math.min(Math.max(at, 0), Math.max(room, 0));
+  const left = within(box.left + by.x, area.width - box.width);
+  return { ...box, left, top: within(box.top + by.y, area.height - box.height) };
+}
+
+/** Where an anchor is: 0 at the beginning, 1 in the middle, 2 at the end, across and down. */
+function thirdsOf(anchor: Placed['anchor']): [number, number] {
+  const at = anchors.indexOf(anchor);
+  return at < 0 ? [1, 1] : [at % 3, Math.floor(at / 3)];
 }
 
 /** A title stands in the border, so without one there is none. */

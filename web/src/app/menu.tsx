@@ -76,6 +76,9 @@ export function Menu({ desk }: { desk: Desk }) {
               <Item off={!several} run={choose(() => void desk.zoom())} keys="Ctrl+Shift+Z">
                 {desk.tab.value?.window?.zoomed ? 'Show the others again' : 'Zoom'}
               </Item>
+              <Item off={!several} run={choose(() => void desk.float())} keys="Ctrl+Shift+G">
+                {isFloat(desk) ? 'Back into the splits' : 'Float above the splits'}
+              </Item>
             </>
           )}
           <Item off={!pane} run={choose(() => pane && openRename(pane))} keys="Ctrl+Shift+L">
@@ -191,6 +194,11 @@ function step(root: HTMLElement | null, by: number): void {
   const all = [...(root?.querySelectorAll<HTMLElement>('[role^=menuitem]:not(:disabled)') ?? [])];
   const at = all.indexOf(document.activeElement as HTMLElement);
   all[(at + by + all.length) % all.length]?.focus();
+}
+
+function isFloat(desk: Desk): boolean {
+  const floats = desk.tab.value?.window?.floats ?? [];
+  return floats.some(({ pane }) => pane === desk.active.value?.id);
 }
 
 function openRename(pane: Pane): void {
