@@ -23,11 +23,12 @@ func attachCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "attach [ID]",
 		Short: "Show a terminal in this one; " + detachHelp,
-		Long: `Shows a terminal in this one, until it ends or you detach. Without an id it is the one that was used last;
-when there is none, one is started.
+		Long: `Shows a terminal in this one, until it ends or you detach. The id is a pane's, or that of a window or a session,
+which is its active pane. Without an id it is the pane that was used last; when there is none, one is started.
 
 You take control of it, its size included, unless you only watch. ` + detachHelp + `.
 The terminal that you sit in is none of them: it cannot be shown within itself.
+Where you go becomes the active pane of its window; who looks at it elsewhere stays where they are.
 The terminal goes on when you detach, when this connection breaks and when spawnd restarts. When it ends,
 the next one of its session is shown, if there is one.
 
@@ -119,6 +120,14 @@ func (v visit) New(ctx context.Context, session string, cols, rows uint16) (stri
 	var made verbs.WindowResult
 	err := v.socket.Call(ctx, verbs.WindowNew, verbs.WindowNewParams{Session: session, Cols: cols, Rows: rows}, &made)
 	return made.Window.Active, err
+}
+
+// Turned is part of localattach.Places.
+func (v visit) Turned(ctx context.Context, pane string) error {
+	if v.readOnly {
+		return nil
+	}
+	return v.socket.Call(ctx, verbs.PaneFocus, verbs.PaneFocusParams{Pane: pane}, &verbs.WindowResult{})
 }
 
 // remote keeps a nil stream from becoming an interface that is not nil.

@@ -126,14 +126,14 @@ func TestOneTerminalShowsManyPanes(t *testing.T) {
 	s.sees("I am zero")
 	s.types("a\r")
 	s.sees("zero got a")
-	s.types("\x1cnb\r") // in one piece: the line is for the other pane, which has the keys of the next window
+	s.types("\x1cnb\r") // in one piece: the line is for the other pane, which is active in the next window
 	s.sees("I am two", "two got b")
 	s.types("\x1coc\r")
 	s.sees("I am one", "one got c")
 	s.types("\x1cpd\r")
 	s.sees("zero got a", "zero got d")
-	s.types("\x1c1\x1c\x1c?") // the prefix twice is no command
-	s.sees("two got b")
+	s.types("\x1c1\x1c\x1c?\r") // where they were in that window; and the prefix twice is no command
+	s.sees("one got c", "one got ?")
 	s.types("\x1c0\x1c?")
 	s.sees("zero got d", `ctrl-\ then: d detach`)
 	s.types("\x04") // the end of zero

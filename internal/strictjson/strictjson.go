@@ -97,6 +97,16 @@ func (r *speltRest) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// Indent lays out the one JSON value in src for a person to read: a line for each member and element, two
+// blanks a level. It changes white space alone.
+func Indent(src []byte) ([]byte, error) {
+	out := jsontext.Value(bytes.Clone(src))
+	if err := out.Indent(jsontext.WithIndent("  ")); err != nil {
+		return nil, fmt.Errorf("indent JSON: %w", err)
+	}
+	return out, nil
+}
+
 // AppendString appends s as Marshal would write it as a string. It fails on invalid UTF-8, and dst then comes back
 // as it was.
 func AppendString[T ~string | ~[]byte](dst []byte, s T) ([]byte, error) {

@@ -123,6 +123,18 @@ func TestMarshalIsDeterministic(t *testing.T) {
 	}
 }
 
+func TestIndentChangesWhiteSpaceAlone(t *testing.T) {
+	src := []byte(`{"a":[1,{"b":"\u202e \u00e9"}],"c":{},"d":[]}`)
+	got, err := strictjson.Indent(src)
+	want := "{\n  \"a\": [\n    1,\n    {\n      \"b\": \"\\u202e \\u00e9\"\n    }\n  ],\n  \"c\": {},\n  \"d\": []\n}"
+	if err != nil || string(got) != want {
+		t.Errorf("Indent = %s, %v", got, err)
+	}
+	if got, err := strictjson.Indent([]byte(`{"a":`)); err == nil {
+		t.Errorf("Indent = %s", got)
+	}
+}
+
 func TestVersionReadsPastUnknownMembers(t *testing.T) {
 	got, err := strictjson.Version([]byte(` {"later":{"a":[1]},"version":6}`), "version")
 	if err != nil || got != 6 {

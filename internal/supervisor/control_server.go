@@ -100,7 +100,7 @@ func usedAt(t time.Time) int64 {
 func verbPane(r Row) verbs.Pane {
 	p := verbs.Pane{
 		ID: r.ID, SessionID: string(r.Worker), PID: r.PID, State: verbs.PaneState(r.State), Title: r.Title, Name: r.Name,
-		Cols: r.Cols, Rows: r.Rows, Foreground: r.Foreground, Viewers: r.Viewers,
+		Cols: r.Cols, Rows: r.Rows, Argv0: r.Argv0, Foreground: r.Foreground, Viewers: r.Viewers,
 		Session: r.Session, Window: r.Window, Layer: string(r.Layer), Tags: verbTags(r.Tags), UsedAt: usedAt(r.Used),
 	}
 	p.Recovery = verbArchived(r.Archive)

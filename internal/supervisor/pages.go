@@ -116,7 +116,7 @@ func (p pagePanes) pageError(err error) error {
 func paneInfo(r Row) page.PaneInfo {
 	p := page.PaneInfo{
 		ID: r.ID, Name: r.Name, Title: r.Title, State: page.PaneState(r.State), Cols: r.Cols, Rows: r.Rows,
-		Foreground: r.Foreground, Window: r.Window, Index: r.Index,
+		Argv0: r.Argv0, Foreground: r.Foreground, Window: r.Window, Index: r.Index,
 	}
 	if r.Exit != nil {
 		p.ExitCode, p.Signal = r.Exit.ExitCode, r.Exit.Signal

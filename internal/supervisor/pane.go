@@ -43,6 +43,7 @@ const (
 type pane struct {
 	id       string
 	worker   endpoint.SessionID
+	argv0    string // first word of what was started for it; "" when its worker was adopted
 	fleet    *fleet.Fleet
 	log      *slog.Logger
 	changed  chan struct{}       // 1 slot: hubs say here that facts changed

@@ -89,7 +89,8 @@ func rearranged(before, after topology.Tree) bool {
 	window := func(a, b topology.Window) bool {
 		return a.ID == b.ID && a.Session == b.Session && a.Name == b.Name && a.Revision == b.Revision
 	}
-	return before.Z != after.Z || !slices.EqualFunc(before.Sessions, after.Sessions, session) || !slices.EqualFunc(before.Windows, after.Windows, window)
+	return !slices.EqualFunc(before.Sessions, after.Sessions, session) || !slices.EqualFunc(before.Windows, after.Windows, window) ||
+		!slices.EqualFunc(before.Floats(), after.Floats(), topology.Pane.SameFloat)
 }
 
 // seat is where a pane is found in the arrangement.

@@ -48,7 +48,7 @@ func (ps *panes) restart(ctx context.Context, id string, n NewPane) (Row, error)
 		return Row{}, err
 	}
 	failpoint.Pass(failpoint.RestartEnded)
-	if _, err := ps.change(func(t topology.Tree) (topology.Tree, error) { return t.Restart(id, string(worker)) }, id); err != nil {
+	if _, err := ps.change(func(t topology.Tree) (topology.Tree, error) { return t.Restart(id, string(worker), spec.Argv[0]) }, id); err != nil {
 		return Row{}, fmt.Errorf("restart %q: %w", id, err)
 	}
 	failpoint.Pass(failpoint.RestartKept)

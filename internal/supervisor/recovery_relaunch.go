@@ -140,7 +140,7 @@ func (ps *panes) replace(id string, p *pane, owner string, given []events.Change
 	if _, there := before.Pane(id); !there { // it was closed meanwhile
 		return fmt.Errorf("relaunch %q: %w", id, ErrNotFound)
 	}
-	tree, _, err := before.ReplaceArchive(id, topology.Start{Worker: string(p.worker), Owner: owner, ID: p.id})
+	tree, _, err := before.ReplaceArchive(id, topology.Start{Worker: string(p.worker), Owner: owner, ID: p.id, Argv0: p.argv0})
 	if err != nil {
 		return err
 	}

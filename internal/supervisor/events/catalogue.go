@@ -132,10 +132,10 @@ var catalogue = []Entry{
 	{Type: WindowMoved, Kind: "window", Right: "read", Reseeds: true, Fields: []Field{text("session", "where it is now"), count("index", "its place there, from 0")}, Help: "a window is in another place"},
 	{Type: WindowClosed, Kind: "window", Right: "read", Help: "a window is gone, after all that was in it"},
 
-	{Type: PaneCreated, Kind: "pane", Right: "read", Fields: []Field{text("window", "where it is"), content("name", "what people call it"), value("float", "its size and place, when it is not tiled").asContent().maybe(), list("tags", "key=value, sorted").asContent().maybe(), value("recovery", "of an archive").asContent().maybe(), text("argv0", "base name of its program").maybe()}, Help: "a pane is there"},
+	{Type: PaneCreated, Kind: "pane", Right: "read", Fields: []Field{text("window", "where it is"), content("name", "what people call it"), text("layer", "float, when it is not tiled").maybe(), value("float", "how it is drawn then, as the floats of window.list").asContent().maybe(), list("tags", "key=value, sorted").asContent().maybe(), value("recovery", "of an archive").asContent().maybe(), content("argv0", "name of what it was started with, without its folder").maybe()}, Help: "a pane is there"},
 	{Type: PaneRenamed, Kind: "pane", Right: "read", Fields: []Field{content("name", "its new name")}, Help: "a pane has another name"},
-	{Type: PaneMoved, Kind: "pane", Right: "read", Reseeds: true, Fields: []Field{text("window", "where it is now"), value("float", "its size and place, when it is not tiled").asContent().maybe()}, Help: "a pane is in another window or layer, or a float was moved"},
-	{Type: PaneRemoved, Kind: "pane", Right: "read", Help: "a pane is gone"},
+	{Type: PaneMoved, Kind: "pane", Right: "read", Reseeds: true, Fields: []Field{text("window", "where it is now"), text("layer", "float, when it is not tiled").maybe(), value("float", "how it is drawn then, as the floats of window.list").asContent().maybe()}, Help: "a pane is in another window or layer, or a float was moved"},
+	{Type: PaneRemoved, Kind: "pane", Right: "read", Fields: []Field{text("reason", "not_started: its program could not be started, and never ran; left out when the pane was closed or replaced").maybe()}, Help: "a pane is gone"},
 	{Type: PaneExited, Kind: "pane", Right: "read", Fields: []Field{count("exit_code", "of its program; neither this nor a signal when nobody knows").maybe(), text("signal", "that ended its program").maybe()}, Help: "the program of a pane has ended"},
 	{Type: PaneRevived, Kind: "pane", Right: "read", Help: "a pane that was given up turned out to be alive"},
 	{Type: PaneRestarted, Kind: "pane", Right: "read", Help: "another program runs in the pane, after the end of the one before"},

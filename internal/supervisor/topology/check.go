@@ -119,6 +119,9 @@ func (p Pane) check(t Tree) error {
 	if err := checkTags(p.Tags); err != nil {
 		return err
 	}
+	if CleanArgv0(p.Argv0) != p.Argv0 {
+		return fmt.Errorf("argv0 %q: %w", p.Argv0, ErrName)
+	}
 	if p.End != nil {
 		if err := p.End.check(); err != nil {
 			return err
@@ -138,6 +141,8 @@ func (p Pane) checkBacking() error {
 	switch {
 	case p.SessionID != "":
 		return errors.New("an archive has a worker")
+	case p.Argv0 != "":
+		return errors.New("an archive has a program")
 	case p.End == nil:
 		return errors.New("an archive has not ended")
 	case p.End.Known() && p.Archive.ProcessState == ProcessInterrupted:

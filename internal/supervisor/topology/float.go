@@ -161,6 +161,22 @@ func (t *Tree) onTop(f Float) (*Float, error) {
 	return &f, nil
 }
 
+// Floats lists the panes that float, by growing id.
+func (t Tree) Floats() []Pane {
+	var out []Pane
+	for _, p := range t.Panes {
+		if p.Float != nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// SameFloat reports whether both are the same pane, drawn alike above the tree of the same window.
+func (p Pane) SameFloat(o Pane) bool {
+	return p.ID == o.ID && p.Window == o.Window && p.Float.equal(o.Float)
+}
+
 // floats lists the floats of a window from the back to the front.
 func (t Tree) floats(window string) []Pane {
 	var out []Pane

@@ -51,6 +51,17 @@ func CleanTitle(title string) string {
 	return title
 }
 
+// CleanArgv0 is what may be known of a command: the last part of the path of its first word, made fit to be shown
+// like a title, and at most Argv0Max bytes. Folders and arguments may hold secrets.
+func CleanArgv0(argv0 string) string {
+	argv0 = argv0[strings.LastIndexByte(argv0, '/')+1:]
+	if len(argv0) > Argv0Max {
+		argv0 = argv0[:Argv0Max]
+	}
+	argv0 = strings.TrimSpace(keepShown(strings.ToValidUTF8(argv0, "")))
+	return argv0
+}
+
 // keepShown drops control, format (direction marks, zero-width spaces, tags), line-separating and private
 // characters, and letters and marks that show nothing (the fillers of Hangul, the grapheme joiner). A joiner stays between two characters that show, where it makes one emoji or one Persian
 // word of them. Dropping twice drops nothing more.

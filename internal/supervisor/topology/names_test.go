@@ -44,3 +44,16 @@ func TestTitlesAreMadeFitToShow(t *testing.T) {
 		}
 	})
 }
+
+// Of a command its name may be known, and nothing of where it lies or what it is given.
+func TestArgv0IsTheNameAlone(t *testing.T) {
+	for argv0, want := range map[string]string{
+		"": "", "sh": "sh", "/bin/sh": "sh", "-bash": "-bash", "-/bin/bash": "bash", "/opt/s3cret/x y": "x y", "/": "", "./a/": "",
+		"a\u202eb": "ab", "\x1b[31mls": "[31mls", "\xffls": "ls", strings.Repeat("é", 200): strings.Repeat("é", 127),
+	} {
+		got := CleanArgv0(argv0)
+		if got != want || len(got) > Argv0Max || CleanArgv0(got) != got {
+			t.Errorf("%q is known as %q, want %q", argv0, got, want)
+		}
+	}
+}

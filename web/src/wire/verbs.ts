@@ -318,6 +318,8 @@ export interface Pane {
   exit_code: number | null;
   /** the signal that ended the shell; empty when none did */
   signal: string;
+  /** name of what it was started with, without its folder; left out when that is not known, as of an archive */
+  argv0?: string;
   /** name of the command in the foreground */
   foreground: string;
   /** how many are attached */
@@ -395,6 +397,11 @@ export interface PaneExportResult {
   data: string;
   /** rows in front were left out for max */
   cut: boolean;
+}
+
+export interface PaneFocusParams {
+  /** id of the pane */
+  pane: string;
 }
 
 export interface PaneListResult {
@@ -668,6 +675,42 @@ export interface PaneZoomParams {
   off?: boolean;
 }
 
+export interface Placed {
+  /** id of its pane */
+  pane: string;
+  /** its place in the stack: larger ones are in front, and no two are the same */
+  z: number;
+  /** preset that was asked for; left out: floats.default */
+  preset?: string;
+  /** columns of the terminal without its border, or their share of the window such as 60% */
+  width: string;
+  /** rows of the terminal without its border, or their share of the window */
+  height: string;
+  /** where in the window, by the same point of the float */
+  anchor:
+    | 'top_left'
+    | 'top'
+    | 'top_right'
+    | 'left'
+    | 'center'
+    | 'right'
+    | 'bottom_left'
+    | 'bottom'
+    | 'bottom_right';
+  /** cells to the right of its anchor */
+  x: number;
+  /** cells below its anchor */
+  y: number;
+  /** fewest columns, as far as the window has room */
+  min_cols: number;
+  /** fewest rows, as far as the window has room */
+  min_rows: number;
+  /** line around it */
+  border: 'none' | 'single' | 'double' | 'rounded' | 'heavy';
+  /** title in its border: escape it where you show it */
+  title?: string;
+}
+
 export interface Problem {
   /** key, or what stands in its place; empty for the whole file */
   path: string;
@@ -872,9 +915,9 @@ export interface Window {
   revision: number;
   /** its tree in preorder: the root is 0, and a first child follows its parent */
   nodes: Node[];
-  /** ids of the panes above the tree, from the back to the front */
-  floats: string[];
-  /** id of the pane that has the keys; empty without panes */
+  /** the panes above the tree, from the back to the front */
+  floats: Placed[];
+  /** id of the pane that somebody turned to last, in which who comes there begins; empty without panes */
   active: string;
   /** id of the pane that fills the window; empty when none does */
   zoomed: string;
@@ -1081,6 +1124,8 @@ export interface VerbCalls {
   'pane.move': { params: PaneMoveParams; result: WindowResult };
   /** let two panes change places */
   'pane.swap': { params: PaneSwapParams; result: Record<string, never> };
+  /** make a pane the active one of its window, in which who comes there begins; a float comes to the front */
+  'pane.focus': { params: PaneFocusParams; result: WindowResult };
   /** let a pane fill its window, or show the others again */
   'pane.zoom': { params: PaneZoomParams; result: WindowResult };
   /** label a pane, or take a label away */
