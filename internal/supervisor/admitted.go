@@ -27,6 +27,7 @@ type admission struct {
 	who   access.Principal
 	right access.Right    // needed on on
 	on    access.Resource // "": nothing is needed but that who lives
+	page  bool            // it is the connection of a page
 	end   func()          // may be called more than once, and while it ends anyway; must not wait for anybody
 }
 
@@ -78,7 +79,7 @@ func (as *admissions) online(who access.Principal) bool {
 	as.mu.Lock()
 	defer as.mu.Unlock()
 	for a := range as.mu.open {
-		if a.who == who && a.on == "" {
+		if a.who == who && a.page {
 			return true
 		}
 	}
@@ -203,18 +204,10 @@ func shareEvent(c access.Change, tree topology.Tree) events.Change {
 	if c.What == access.Issued {
 		e.Type = events.ShareCreated
 		e.Data = map[string]any{
-			"share": g.ID, "right": rightOfLink(g).String(), "by": g.By.String(), "label": g.Label, "expires_at": g.Expires.UnixMilli(),
+			"share": g.ID, "right": access.Link{Grant: g}.Right().String(), "by": g.By.String(), "label": g.Label, "expires_at": g.Expires.UnixMilli(),
 		}
 	}
 	return e
-}
-
-// rightOfLink is the most that a link gives.
-func rightOfLink(g access.Grant) access.Right {
-	if g.Scopes[0].Rights.Has(access.Write) {
-		return access.Write
-	}
-	return access.Read
 }
 
 // scopeTexts has one text for each right on each resource.

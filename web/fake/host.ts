@@ -238,6 +238,8 @@ export class FakeHost {
       hello: {
         server: { version: 'fake', host_name: 'ember', source: 's1' },
         viewer_name: 'This window',
+        principal: 'device:d_0000000000000000',
+        visit: null,
       },
       ctl,
       onLost: () => {},

@@ -36,6 +36,7 @@ type Server interface {
 	Checkpoints
 	Happenings
 	Granting
+	Sharing
 	Settings
 	Ending
 	Texts
@@ -110,7 +111,7 @@ func (v Verb) rights() []Right {
 	return all
 }
 
-var table = slices.Concat(paneVerbs, placeVerbs, textVerbs, windowVerbs, sessionVerbs, viewerVerbs, steerVerbs, eventVerbs, pairingVerbs, grantVerbs, settingVerbs,
+var table = slices.Concat(paneVerbs, placeVerbs, textVerbs, windowVerbs, sessionVerbs, viewerVerbs, steerVerbs, eventVerbs, pairingVerbs, shareVerbs, grantVerbs, settingVerbs,
 	daemonVerbs, recoveryVerbs, endingVerbs)
 
 // params is what every type of parameters says of itself.
