@@ -678,9 +678,17 @@ func TestAVisitorIsToldOfItsOwnPlaceAlone(t *testing.T) {
 		for h.hear().Event != "panes_ready" {
 		}
 		h.board.Arranged()
-		h.board.Put(PaneInfo{ID: "p0"})
-		if m := h.hear(); (m.Event == "arranged") != told {
-			t.Errorf("%s: heard %+v", resource, m)
+		if told {
+			if m := h.hear(); m.Event != "arranged" {
+				t.Errorf("%s: heard %+v", resource, m)
+			}
+			continue
+		}
+		for _, id := range []string{"p0", "p1"} { // the news would come with the first, or before the second
+			h.board.Put(PaneInfo{ID: id})
+			if m := h.hear(); m.Event != "pane" {
+				t.Errorf("%s: heard %+v", resource, m)
+			}
 		}
 	}
 }
