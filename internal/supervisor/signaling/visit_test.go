@@ -155,11 +155,13 @@ func TestWhatARelayChangesInAVisitIsRefused(t *testing.T) {
 		code   string
 		change func(l *line, m map[string]any)
 	}{
-		"fingerprint":         {"share.invalid", func(_ *line, m map[string]any) { m["sdp"] = strings.Replace(offer, "AA", "CC", 1) }},
-		"client nonce":        {"share.invalid", func(_ *line, m map[string]any) { m["client_nonce"] = b64.EncodeToString(make([]byte, 32)) }},
-		"link":                {"share.invalid", func(_ *line, m map[string]any) { m["link"] = other.name }},
-		"signature":           {"share.invalid", func(l *line, m map[string]any) { m["sig"] = other.visitMessage(l, offer)["sig"] }},
-		"another host's key":  {"share.invalid", func(l *line, m map[string]any) { m["sig"] = (&guest{&browser{hostKey: sha("x")}, g.name, g.key}).visitMessage(l, offer)["sig"] }},
+		"fingerprint":  {"share.invalid", func(_ *line, m map[string]any) { m["sdp"] = strings.Replace(offer, "AA", "CC", 1) }},
+		"client nonce": {"share.invalid", func(_ *line, m map[string]any) { m["client_nonce"] = b64.EncodeToString(make([]byte, 32)) }},
+		"link":         {"share.invalid", func(_ *line, m map[string]any) { m["link"] = other.name }},
+		"signature":    {"share.invalid", func(l *line, m map[string]any) { m["sig"] = other.visitMessage(l, offer)["sig"] }},
+		"another host's key": {"share.invalid", func(l *line, m map[string]any) {
+			m["sig"] = (&guest{&browser{hostKey: sha("x")}, g.name, g.key}).visitMessage(l, offer)["sig"]
+		}},
 		"as a device's offer": {"protocol", func(_ *line, m map[string]any) { m["type"] = "offer" }},
 		"no signature":        {"protocol", func(_ *line, m map[string]any) { delete(m, "sig") }},
 		"empty link":          {"protocol", func(_ *line, m map[string]any) { m["link"] = "" }},
