@@ -97,6 +97,18 @@ func TestWhoHoldsALinkIsKnownAndTheAnswerIsTheHosts(t *testing.T) {
 	g.wants(got.To, Read, "session:s0", false)
 }
 
+// The page makes the same of a token; its tests hold it to the same words.
+func TestWhatIsMadeOfAToken(t *testing.T) {
+	var token Token
+	for i := range token {
+		token[i] = byte(i)
+	}
+	l := newLink(token)
+	if name, key := encode(l.name[:]), encode(l.key); name != "U4SzxdMGyghiSXjvlvg47g" || key != "0DQXy47K0hhCVdGqMavQ5W1elMHA8Dz2RggnUt6AawQ" {
+		t.Errorf("name %s, key %s", name, key)
+	}
+}
+
 // What is kept opens nothing: neither the name, nor the public key, nor the hash of the token.
 func TestNothingThatIsKeptOpensALink(t *testing.T) {
 	g := newGateway(t)

@@ -65,7 +65,7 @@ export function Menu({ desk }: { desk: Desk }) {
           <Item off={!pane} run={choose(() => pane && showText(pane))}>
             Select text
           </Item>
-          {desk.arranges.value && (
+          {desk.arranges.value && !desk.guest && (
             <>
               <Item off={!pane} run={choose(() => void desk.split('cols'))} keys="Ctrl+Shift+E">
                 Split right
@@ -78,12 +78,23 @@ export function Menu({ desk }: { desk: Desk }) {
               </Item>
             </>
           )}
-          <Item off={!pane} run={choose(() => pane && openRename(pane))} keys="Ctrl+Shift+L">
-            Rename terminal
-          </Item>
-          <Item off={!pane} run={choose(() => pane && desk.requestClose(pane))} keys="Ctrl+Shift+X">
-            Close terminal
-          </Item>
+          {!desk.guest && (
+            <>
+              <Item off={!pane} run={choose(() => pane && openRename(pane))} keys="Ctrl+Shift+L">
+                Rename terminal
+              </Item>
+              <Item
+                off={!pane}
+                run={choose(() => pane && desk.requestClose(pane))}
+                keys="Ctrl+Shift+X"
+              >
+                Close terminal
+              </Item>
+              <Item off={!pane || !desk.connected.value} run={choose(() => pane && share(pane))}>
+                Share terminal
+              </Item>
+            </>
+          )}
           <hr />
           <div class="menu-row">
             <span>Text size</span>
@@ -145,14 +156,25 @@ export function Menu({ desk }: { desk: Desk }) {
             <kbd>{screenReader.value ? 'on' : 'off'}</kbd>
           </button>
           <hr />
-          <Item
-            run={choose(() => {
-              dialog.value = { kind: 'records' };
-            })}
-          >
-            Checkpoints
-          </Item>
-          <Item run={choose(() => void desk.pairAnother())}>Pair another browser</Item>
+          {!desk.guest && (
+            <>
+              <Item
+                run={choose(() => {
+                  dialog.value = { kind: 'records' };
+                })}
+              >
+                Checkpoints
+              </Item>
+              <Item
+                run={choose(() => {
+                  dialog.value = { kind: 'comers' };
+                })}
+              >
+                Links and browsers
+              </Item>
+              <Item run={choose(() => void desk.pairAnother())}>Pair another browser</Item>
+            </>
+          )}
           <Item
             run={choose(() => {
               dialog.value = { kind: 'help' };
@@ -195,6 +217,10 @@ function step(root: HTMLElement | null, by: number): void {
 
 function openRename(pane: Pane): void {
   dialog.value = { kind: 'rename', pane: pane.id };
+}
+
+function share(pane: Pane): void {
+  dialog.value = { kind: 'share', pane: pane.id };
 }
 
 function wholeText(pane: Pane): string {

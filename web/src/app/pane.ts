@@ -42,6 +42,11 @@ export interface Control {
   request: { viewer: string; name: string } | null;
 }
 
+/** What a visitor may do with a pane beside looking at it. Its size and its colours are not theirs. */
+export interface Guest {
+  types: boolean;
+}
+
 const nobody: Control = { you: false, controller: '', name: '', request: null };
 
 export class Pane {
@@ -67,7 +72,11 @@ export class Pane {
   #staleTimer: ReturnType<typeof setTimeout> | undefined;
   #clipboardSaid = false;
 
-  constructor(info: PaneInfo, screen: LiveScreen) {
+  constructor(
+    info: PaneInfo,
+    screen: LiveScreen,
+    private readonly guest: Guest | null = null,
+  ) {
     this.info = signal(info);
     this.screen = screen;
     const head = document.createElement('div');
@@ -198,6 +207,7 @@ export class Pane {
   }
 
   paste(raw: string): void {
+    if (this.guest && !this.guest.types) return refuse(this.#refusal());
     if (raw.length > pasteMax) return say('That is more than 1 MiB of text. It was not pasted.');
     const text = sanitisePaste(raw);
     if (!text) return;
@@ -222,12 +232,11 @@ export class Pane {
   layout(): void {
     if (this.screen.element.hidden) return;
     const { you, controller } = this.control.value;
-    if (you || controller === '') {
-      const size = this.screen.fitSize();
-      if (you && size) this.#wantSize(size);
-      else this.screen.shrinkToFit();
-    } else this.screen.shrinkToFit();
-    this.screen.element.classList.toggle('watching', !you && controller !== '');
+    const size = you && !this.guest ? this.screen.fitSize() : null;
+    if (size) this.#wantSize(size);
+    else this.screen.shrinkToFit();
+    const watching = this.guest !== null || (!you && controller !== '');
+    this.screen.element.classList.toggle('watching', watching);
   }
 
   /** The size that this window would give the pane. */
@@ -248,6 +257,7 @@ export class Pane {
 
   /** Tells the worker our colours, for the programs that ask the terminal. */
   pushTheme(): void {
+    if (this.guest) return;
     const c = colours[scheme()];
     const theme = {
       foreground: c.foreground,
@@ -265,6 +275,7 @@ export class Pane {
 
   #refusal(): string {
     const { state, archive } = this.info.value;
+    if (this.guest && !this.guest.types) return 'This link lets you watch. Keys are not sent.';
     if (archive) return 'This is a record. Nothing runs in it that could take keys.';
     if (state !== 'running') return 'This terminal has ended.';
     if (this.phase.value !== 'live' || !this.#pipe) return 'Not connected. Keys are not sent.';
@@ -304,7 +315,8 @@ export class Pane {
     if (
       this.phase.value !== 'live' ||
       this.control.value.you ||
-      this.control.value.controller !== ''
+      this.control.value.controller !== '' ||
+      this.guest?.types === false
     )
       return;
     this.#session?.ctl.request('view.request', { pane: this.id }).catch(() => {});

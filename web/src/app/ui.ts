@@ -13,6 +13,8 @@ export type Dialog =
   | { kind: 'rename'; pane: string }
   | { kind: 'closeWindow'; window: string; panes: number }
   | { kind: 'records' }
+  | { kind: 'share'; pane: string }
+  | { kind: 'comers' }
   | { kind: 'relaunch'; pane: string };
 
 export interface Notice {
