@@ -27,7 +27,7 @@ type (
 		Resource string `json:"resource" like:"resource" help:"pane or session to share, such as pane:p0"`
 		Right    string `json:"right,omitzero" enum:"read,write" help:"what who has the link may do; left out: read"`
 		Seconds  uint32 `json:"seconds,omitzero" min:"1" max:"604800" help:"how long it is good, at most access.share_max_seconds; left out: 3600, or that"`
-		Label    string `json:"label,omitzero" max:"128" help:"what the link is for"`
+		Label    string `json:"label,omitzero" max:"128" help:"what the link is for; whoever has the terminal open is shown it"`
 	}
 
 	ShareCreateResult struct {

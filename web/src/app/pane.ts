@@ -17,7 +17,7 @@ import { fromB64 } from '../wire/b64';
 import type { ControlEvent, CtlEvent, PaneInfo } from '../wire/ctl';
 import { Reveal } from './reveal';
 import { fontSize, scheme, screenReader } from './settings';
-import { dialog, hoveredLink, refuse, say, stickyCtrl } from './ui';
+import { dialog, forgetRefusal, hoveredLink, refuse, say, stickyCtrl } from './ui';
 
 /** A window that is being dragged sends its size only when it has rested this long. */
 const resizeRestMs = 100;
@@ -306,6 +306,7 @@ export class Pane {
     };
     if (event.you && event.request) this.attention.value = true;
     if (gained && this.phase.value === 'live') this.#asked = null;
+    if (gained) forgetRefusal();
     if (gained) this.pushTheme();
     this.layout();
   }

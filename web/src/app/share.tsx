@@ -197,7 +197,6 @@ function LinkEntry({ link, desk }: { link: Share; desk: Desk }) {
       <div class="actions">
         <button
           type="button"
-          class="danger"
           disabled={desk.sharing.busy.value || !desk.connected.value}
           aria-label={`End the link to ${what}`}
           onClick={() => void desk.sharing.revoke(link.share)}

@@ -832,7 +832,7 @@ export interface ShareCreateParams {
   right?: 'read' | 'write';
   /** how long it is good, at most access.share_max_seconds; left out: 3600, or that */
   seconds?: number;
-  /** what the link is for */
+  /** what the link is for; whoever has the terminal open is shown it */
   label?: string;
 }
 
