@@ -98,11 +98,12 @@ func (k admittedSink) Close() {
 	k.Sink.Close()
 }
 
-// attach adds a viewer by the right of a principal, who watches only without the right to write. The viewer
-// ends with that right.
+// attach adds a viewer by the right of a principal, who watches only without the right to write. Who came by a link
+// is a guest. The viewer ends with that right.
 func (s *Supervisor) attach(who access.Principal, id string, sink fanout.Sink, o fanout.AttachOptions) (*fanout.Viewer, error) {
 	on := paneResource(id)
 	o.ReadOnly = o.ReadOnly || s.authority.Check(who, access.Write, on) != nil
+	o.Guest = who.Kind == access.KindShare
 	a := &admission{who: who, right: access.Write, on: on}
 	if o.ReadOnly {
 		a.right = access.Read

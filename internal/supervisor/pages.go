@@ -99,16 +99,9 @@ func (p pagePanes) Attach(id string, sink fanout.Sink, o fanout.AttachOptions) (
 		sink.Close()
 		return nil, err
 	}
-	visitor := p.who.Kind == access.KindShare
-	if visitor {
-		o.Cols, o.Rows = 0, 0 // see guest
-	}
 	v, err := p.host.attach(p.who, id, sink, o)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, p.pageError(err)
-	case visitor:
-		return guest{v}, nil
 	}
 	return v, nil
 }

@@ -60,6 +60,9 @@ type caller access.Principal
 // Principal implements verbs.Caller.
 func (c caller) Principal() string { return access.Principal(c).String() }
 
+// Guest implements verbs.Guest.
+func (c caller) Guest() bool { return c.Kind == access.KindShare }
+
 // principalOf is who asks for a verb; nobody, who may do nothing, when that is not known.
 func principalOf(ctx context.Context) access.Principal {
 	c, _ := verbs.CallerOf(ctx).(caller)

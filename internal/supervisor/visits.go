@@ -6,7 +6,6 @@ import (
 	"context"
 	"sync"
 
-	"spawn/internal/sessiond/wire"
 	"spawn/internal/supervisor/access"
 	"spawn/internal/supervisor/page"
 )
@@ -77,15 +76,3 @@ func admissionOf(e access.Entrant, end context.CancelFunc) *admission {
 	}
 	return a
 }
-
-// A guest is a visitor's viewer. It may control, if its link lets it type, and the terminal keeps the size and the
-// colours that it has: those of the window of somebody at home.
-type guest struct{ page.Viewer }
-
-// Resize implements page.Viewer.
-func (guest) Resize(uint16, uint16) error { return errGuest }
-
-// SetTheme implements page.Viewer.
-func (guest) SetTheme(wire.Theme) error { return errGuest }
-
-var errGuest = &page.CtlError{Code: "denied.visitor", Message: "a visitor gives a terminal neither size nor colours"}

@@ -430,8 +430,17 @@ func TestAWriteLinkTypesAndLeavesTheSizeAlone(t *testing.T) {
 			t.Errorf("%s: %s %s", verb, code, said)
 		}
 	}
-	if now := h.pane("p0"); now.Cols != before.Cols || now.Rows != before.Rows {
-		t.Errorf("the terminal was %d×%d and is %d×%d", before.Cols, before.Rows, now.Cols, now.Rows)
+	for verb, params := range map[string]string{ // what is placed and called how is for those who live here
+		"pane.zoom": `{"pane":"p0"}`, "pane.resize": `{"pane":"p0","axis":"cols","ratio":1000}`, "pane.rename": `{"pane":"p0","name":"x"}`,
+		"pane.swap": `{"pane":"p0","with":"p0"}`, "session.rename": `{"session":"s0","name":"x"}`, "window.rename": `{"window":"w0","name":"x"}`,
+		"pane.close": `{"pane":"p0"}`, "pane.new": `{}`, "pane.split": `{"pane":"p0","axis":"cols"}`,
+	} {
+		if said, code := v.ask(verb, params); !strings.HasPrefix(code, "denied.") {
+			t.Errorf("%s: %s %s", verb, code, said)
+		}
+	}
+	if now := h.pane("p0"); now.Cols != before.Cols || now.Rows != before.Rows || now.Name != before.Name {
+		t.Errorf("the terminal was %+v and is %+v", before, now)
 	}
 }
 
