@@ -119,7 +119,7 @@ var bugs = []bug{
 	}}, topologyTests, "TestAFailedSaveLeavesOneWholeTree"},
 
 	{"visitor-not-checked", "T06", "internal/supervisor/access/links.go", []edit{{
-		"	if !signed || g.ID == \"\" || ", "	if signed = true; g.ID == \"\" || ",
+		"	if !signed || g.ID == \"\" || ", "	if !signed && false || g.ID == \"\" || ",
 	}}, accessTests, "TestNothingThatIsKeptOpensALink"},
 	{"visit-serves-twice", "T06", "internal/supervisor/access/links.go", []edit{{
 		"	c.offered = true\n", "",
