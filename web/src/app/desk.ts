@@ -503,7 +503,7 @@ export class Desk {
     let built: Pane | null = null;
     const screen = Pane.newScreen(() => built);
     screen.element.hidden = true;
-    const pane = new Pane(info, screen, this.guest ? { types: this.types.value } : null);
+    const pane = new Pane(info, screen, this.guest ? { types: () => this.types.value } : null);
     built = pane;
     pane.cell.hidden = true;
     pane.cell.addEventListener('focusin', () => this.#activate(pane));

@@ -44,7 +44,7 @@ export interface Control {
 
 /** What a visitor may do with a pane beside looking at it. Its size and its colours are not theirs. */
 export interface Guest {
-  types: boolean;
+  types(): boolean;
 }
 
 const nobody: Control = { you: false, controller: '', name: '', request: null };
@@ -207,7 +207,7 @@ export class Pane {
   }
 
   paste(raw: string): void {
-    if (this.guest && !this.guest.types) return refuse(this.#refusal());
+    if (this.guest && !this.guest.types()) return refuse(this.#refusal());
     if (raw.length > pasteMax) return say('That is more than 1 MiB of text. It was not pasted.');
     const text = sanitisePaste(raw);
     if (!text) return;
@@ -275,7 +275,7 @@ export class Pane {
 
   #refusal(): string {
     const { state, archive } = this.info.value;
-    if (this.guest && !this.guest.types) return 'This link lets you watch. Keys are not sent.';
+    if (this.guest && !this.guest.types()) return 'This link lets you watch. Keys are not sent.';
     if (archive) return 'This is a record. Nothing runs in it that could take keys.';
     if (state !== 'running') return 'This terminal has ended.';
     if (this.phase.value !== 'live' || !this.#pipe) return 'Not connected. Keys are not sent.';
@@ -317,7 +317,7 @@ export class Pane {
       this.phase.value !== 'live' ||
       this.control.value.you ||
       this.control.value.controller !== '' ||
-      this.guest?.types === false
+      this.guest?.types() === false
     )
       return;
     this.#session?.ctl.request('view.request', { pane: this.id }).catch(() => {});
