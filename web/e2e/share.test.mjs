@@ -197,7 +197,7 @@ test(
 
       await choose(page, 'Links and browsers');
       const list = page.getByRole('dialog');
-      await list.getByText('Open in one browser now. By this browser.').waitFor();
+      await list.getByText('Open in one browser now. Made by this browser.').waitFor();
       await list.getByText('code review').waitFor();
       await assertAccessible(page, 'links and browsers');
       await screenshot(page, 'links-and-browsers');

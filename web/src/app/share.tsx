@@ -191,7 +191,7 @@ function LinkEntry({ link, desk }: { link: Share; desk: Desk }) {
           {untilText(link.expires_at, Date.now())}
         </div>
         <div class="faint">
-          {openText(link)} By {link.by === desk.principal.value ? 'this browser' : link.by}.
+          {openText(link)} Made by {makerText(link, desk)}.
         </div>
       </div>
       <div class="actions">
@@ -216,6 +216,13 @@ function sharedText({ resource }: Share, desk: Desk): string {
   }
   const pane = desk.find(id);
   return pane ? paneLabel(pane.info.value) : id;
+}
+
+function makerText({ by }: Share, desk: Desk): string {
+  if (by === desk.principal.value) return 'this browser';
+  if (by === 'owner') return 'you, on the host';
+  const maker = desk.sharing.devices.value?.find(({ device }) => by === `device:${device}`);
+  return safeTitle(maker?.name ?? '') || by;
 }
 
 function openText({ open, used_at }: Share): string {
