@@ -448,7 +448,7 @@ func TestAVisitEndsWhenItsTimeIsUp(t *testing.T) {
 	h := start(t, options(t))
 	defer func() { h.signal(); h.ended() }()
 	h.terminal(echoes)
-	link := h.share(verbs.ShareCreateParams{Resource: "pane:p0", Seconds: 2})
+	link := h.share(verbs.ShareCreateParams{Resource: "pane:p0", Seconds: 5})
 	v, _ := visit(t, link.URL)
 	await(t, v.ended, "the end of the visit")
 	if now := time.Now().UnixMilli(); now < link.ExpiresAt {

@@ -105,11 +105,11 @@ const owner = (work) => async () =>
     }
   });
 
-/** A browser that is paired with nothing, at a link. */
+/** A browser that is paired with nothing, at a link, which may be made when the browser is there. */
 const visitor = (link, work, options = small) =>
   visit(spawnd, 'about:blank', options, async (page, browser) => {
     await tapControl(page);
-    await page.goto(link);
+    await page.goto(typeof link === 'string' ? link : await link());
     await work(page, browser);
   });
 
@@ -319,10 +319,9 @@ test(
   { skip },
   owner(async (_page, first, second) => {
     const { sessions } = JSON.parse(await spawnctl('session', 'list', '--json'));
-    const args = ['--resource', `session:${sessions[0].session}`, '--seconds', '8'];
-    const link = await spawnctl('share', 'create', ...args);
+    const args = ['--resource', `session:${sessions[0].session}`, '--seconds', '12'];
     await visitor(
-      link,
+      () => spawnctl('share', 'create', ...args),
       async (guest) => {
         await untilLive(guest);
         await until(guest, () => window.spawn.state().panes.length === 2);
