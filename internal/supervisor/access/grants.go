@@ -186,14 +186,14 @@ func (a *Authority) addLocked(by Principal, g *Grant, life time.Duration) (Token
 	case g.To.ID != "" && !a.livesLocked(g.To):
 		return Token{}, ErrNoGrant
 	}
-	room := grantsMax
+	room, links := grantsMax, linksMax
 	if !by.owns() {
-		room -= grantsKept
+		room, links = room-grantsKept, links-linksKept
 	}
 	if len(a.mu.grants) >= room {
 		return Token{}, fmt.Errorf("%w: there are %d grants; revoke some", ErrBusy, len(a.mu.grants))
 	}
-	if g.To.Kind == KindShare && len(a.mu.links) >= linksMax {
+	if g.To.Kind == KindShare && len(a.mu.links) >= links {
 		return Token{}, fmt.Errorf("%w: there are %d share links; revoke some", ErrBusy, len(a.mu.links))
 	}
 	id, err := a.newIDLocked(g.To.Kind)

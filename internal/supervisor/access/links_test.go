@@ -361,7 +361,17 @@ func TestLinksAreListedToWhoMayEndThem(t *testing.T) {
 
 func TestLinksAreBounded(t *testing.T) {
 	g := newGateway(t)
-	for range linksMax {
+	agent, _ := g.issue(Owner, Principal{}, 0, Scope{RightsOf(Admin), "pane:p0"})
+	order := ShareOrder{On: "pane:p0", Right: Read, Life: time.Hour}
+	for range linksMax - linksKept {
+		if _, _, err := g.Share(agent.To, order); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := g.Share(agent.To, order); !errors.Is(err, ErrBusy) {
+		t.Errorf("a program takes what is kept for its user: %v", err)
+	}
+	for range linksKept {
 		g.share("pane:p0", Read)
 	}
 	_, _, err := g.Share(Owner, ShareOrder{On: "pane:p0", Right: Read, Life: time.Minute})
