@@ -65,10 +65,16 @@ func (r *row) note(text []byte, from, to int, base cell) {
 	r.typedCols = to
 }
 
+// forget drops what was typed, also if it is void, from memory.
+func (r *row) forget() {
+	clear(r.typed)
+	r.typed, r.typedCols = r.typed[:0], 0
+}
+
 // clear makes the row blank in a style.
 func (r *row) clear(fill cell) {
 	r.wrapped = false
-	r.typed, r.typedCols = r.typed[:0], 0
+	r.forget()
 	if fill != 0 {
 		r.fill(0, len(r.cells), fill)
 		return
@@ -105,7 +111,7 @@ func (r *row) fill(start, end int, c cell) {
 		r.used = start
 	}
 	if r.used == 0 {
-		r.typed, r.typedCols = r.typed[:0], 0
+		r.forget()
 	}
 }
 
