@@ -105,10 +105,15 @@ func executeFile(t testing.TB, path string, env []string, folder *endpoint.Folde
 	return p, string(text)
 }
 
-func launchProcess(t testing.TB) *process {
+// launchProcess starts a worker in a folder of its own, with additions to its environment.
+func launchProcess(t testing.TB, env ...string) *process {
 	t.Helper()
 	folder, id := openTestFolder(t), endpoint.NewSessionID()
-	p, complaint := execute(t, folder, id, "--session-id", id.String(), "--worker-dir", folder.Path())
+	path, err := workerBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, complaint := executeFile(t, path, env, folder, id, "--session-id", id.String(), "--worker-dir", folder.Path())
 	if complaint != "" {
 		t.Fatalf("worker complains: %s", complaint)
 	}
