@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"spawn/internal/sessiond/wire"
+	"spawn/internal/unmet"
 )
 
 // What a program has written and erased again, and what was typed, is nowhere in a worker's memory, although it went
@@ -14,7 +15,7 @@ import (
 // script, because a program's arguments stay. A signal of the runtime saves whatever is in vector registers, some hundred
 // bytes of what is just being copied, to a stack that nobody wipes; so this worker gets none.
 func TestTextDoesNotLingerInAWorker(t *testing.T) {
-	requireRoot(t, "reading a worker's memory")
+	unmet.Root(t, "read a worker's memory")
 	const written, typed = "LINGERING-TEXT-OF-A-PROGRAM", "LINGERING-TEXT-OF-A-TYPIST"
 	const script = `stty -echo; m=$(printf %s LINGER ING-TEXT- OF-A-PROGRAM); echo ready
 		while read -r what rest; do case $what in

@@ -15,18 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// requireRoot skips a test that needs root's rights for what reason says, or fails it where every test has to run.
-func requireRoot(t *testing.T, reason string) {
-	t.Helper()
-	if os.Geteuid() == 0 {
-		return
-	}
-	if os.Getenv("SPAWN_REQUIRE_ALL") == "1" {
-		t.Fatalf("%s takes root", reason)
-	}
-	t.Skipf("%s takes root", reason)
-}
-
 // region is a part of a process's memory.
 type region struct {
 	start   int64

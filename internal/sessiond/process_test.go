@@ -20,6 +20,7 @@ import (
 
 	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/sessiond/wire"
+	"spawn/internal/unmet"
 )
 
 // workerBinary is spawn-worker, and failingBinary the one that can be told where to die; each is built once when the first test
@@ -308,16 +309,14 @@ func TestProcessTellsWhetherItsKeyIsLocked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if os.Geteuid() != 0 {
-		t.Skip("taking the right to lock memory away takes root")
-	}
+	unmet.Root(t, "take the right to lock memory away")
 	for _, wrap := range [][]string{
 		{"env"},
 		{"prlimit", "--memlock=0:0", "setpriv", "--bounding-set=-ipc_lock"},
 	} {
 		path, err := exec.LookPath(wrap[0])
 		if err != nil {
-			t.Skip(err)
+			unmet.Skip(t, "%v", err)
 		}
 		folder, id := openTestFolder(t), endpoint.NewSessionID()
 		args := append(wrap[1:], worker, "--session-id", id.String(), "--worker-dir", folder.Path())
