@@ -43,7 +43,7 @@ func TestWorkerOnAFullFileSystem(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		options string // of the file system; "" is the one that is there
-		log     bool // only the log's folder lies there, and keeps it from being removed
+		log     bool   // only the log's folder lies there, and keeps it from being removed
 		shut    func(t *testing.T, p *process, store string)
 	}{
 		"bytes": {options: "size=256k"},
