@@ -78,6 +78,7 @@ func TestWorkerAnswersGoldenBytesWithGoldenBytes(t *testing.T) {
 	for _, ack := range []Ack{AckDelivered, AckDelivered, AckGone} {
 		answers <- ack
 	}
+	close(answers)
 	sender := s.sender(t)
 	other := golden(t, "term")
 	other[0] ^= 1
