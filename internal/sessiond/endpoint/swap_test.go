@@ -125,7 +125,7 @@ func TestSwappedBetweenCheckAndUse(t *testing.T) {
 			stop, swapping, swaps := make(chan struct{}), sync.WaitGroup{}, atomic.Int64{}
 			swapping.Go(func() { exchange(at, real, bait, &swaps, stop) })
 			done, deadline := 0, time.Now().Add(20*time.Second)
-			for n := 0; (n < swapRounds() || swaps.Load() < swapsMin) && time.Now().Before(deadline); n++ {
+			for n := 0; (n < swapRounds() || swaps.Load() < swapsMin || done == 0) && time.Now().Before(deadline); n++ {
 				layBait(at, real, bait, c.target(o))
 				if c.use(f, id) == nil { // whatever else it says, it did nothing outside
 					done++

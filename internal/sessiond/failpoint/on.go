@@ -6,19 +6,25 @@ package failpoint
 
 import (
 	"os"
+	"sync/atomic"
 	"syscall"
 )
 
 // What the environment asked for, read once: the worker's program never sees this environment.
 var (
 	armed   = Point(os.Getenv("SPAWN_FAILPOINT"))
+	stops   = os.Getenv("SPAWN_FAILPOINT_STOP") == "1"
 	logPath = os.Getenv("SPAWN_FAILPOINT_LOG")
 )
 
 // Pass notes that execution is at p, and ends the process if p is armed.
 func Pass(p Point) {
 	note(p)
-	if p == armed {
+	switch {
+	case p != armed:
+	case stops:
+		stop()
+	default:
 		die()
 	}
 }
@@ -26,9 +32,23 @@ func Pass(p Point) {
 // Tear stands before a write of b. If p is armed it writes the first half and ends the process.
 func Tear(p Point, b []byte, write func([]byte)) {
 	note(p)
-	if p == armed {
+	switch {
+	case p != armed:
+	case stops:
+		stop()
+	default:
 		write(b[:len(b)/2])
 		die()
+	}
+}
+
+// stopped says that the one stop has been.
+var stopped atomic.Bool
+
+// stop stops the process once, at the first passage.
+func stop() {
+	if stopped.CompareAndSwap(false, true) {
+		stopHere()
 	}
 }
 
