@@ -196,6 +196,7 @@ test('what is left after the host was off: checkpoints, records, one relaunch', 
     await page.locator('.argv').getByText('A=b c').waitFor();
     await screenshot(page, 'desk-relaunch');
     await start.click();
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
     await until(page, () => window.spawn.state().active === 'p3');
     await untilLive(page);
     await typeLine(page, 'seq 1 3');

@@ -392,7 +392,8 @@ export class FakeHost {
     }
     if (verb === 'view.attach') {
       pane.term.resize(params.cols, params.rows);
-      this.control(pane, true, 'This window');
+      const reads = this.visit?.right === 'read'; // and so never controls
+      this.control(pane, !reads, reads ? 'Firefox on Linux' : 'This window');
       pane.snapshot(true);
       return { viewer: '1' };
     }

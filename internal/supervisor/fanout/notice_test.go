@@ -37,6 +37,20 @@ func TestNoticesReachViewersAndFacts(t *testing.T) {
 	})
 }
 
+func TestAProgramThatHasSomethingToTellAsksForAttention(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		x := open(t, Options{})
+		_, s := x.attach(AttachOptions{})
+		x.settle()
+		x.w.notice(wire.Notice{Kind: wire.NoticeNotification, Text: "which one?"})
+		x.settle()
+		if _, asked := has[Bell](s); asked != 1 {
+			t.Errorf("asked %d times", asked)
+		}
+		x.finish()
+	})
+}
+
 func TestTitleStormStarvesNobody(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		x := open(t, Options{})

@@ -79,7 +79,8 @@ type (
 	Cwd struct{ Text string }
 	// Foreground is the name of the command in the foreground.
 	Foreground struct{ Name string }
-	// Bell means that the bell rang, once or more often.
+	// Bell means that the program asks for attention, once or more often: it rang, or has something to tell. What it
+	// tells is in the pane's events, for those who may read them.
 	Bell struct{}
 	// Exit means that the shell has ended; all its output came before.
 	Exit struct{ wire.Exit }
