@@ -101,7 +101,9 @@ test('watching, losing the host, and how terminals end', () =>
     await typeLine(page, 'die');
     await page.getByText('Ended, status unknown').waitFor();
     await screenshot(page, 'desk-lost');
+    const ended = await page.evaluate(() => window.spawn.state().active);
     await page.keyboard.press('Control+Shift+Enter');
+    await until(page, (id) => window.spawn.state().active !== id, ended);
     await untilLive(page);
     await page.evaluate(async () => {
       const { fakeHost } = window;

@@ -384,7 +384,10 @@ test(
 
       await choose(page, 'Links and browsers');
       const list = page.getByRole('dialog');
-      const entry = list.getByRole('listitem').filter({ hasNotText: 'this browser' }).last();
+      const entry = list
+        .getByRole('listitem')
+        .filter({ hasText: 'Connected now' })
+        .filter({ hasNotText: 'this browser' });
       await entry.getByRole('button', { name: /^Unpair/ }).click();
       await entry.getByRole('button', { name: /^Lock .* out$/ }).click();
       await lost.getByRole('heading', { name: 'This browser was unpaired' }).waitFor();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, test } from 'vitest';
-import { Sharing } from '../src/app/sharing';
+import { inOrder, seenText, Sharing } from '../src/app/sharing';
 import { type Ctl, CtlFailure } from '../src/link/ctl';
 
 /** A host with one link and one browser, which refuses whatever `fails` names. */
@@ -47,4 +47,40 @@ test('without a connection nothing is done, and that is said', async () => {
   expect(await sharing.unpair('d_1')).toBe(false);
   expect(sharing.failure.value).toBe('Not connected.');
   expect(sharing.links.value).toBeNull();
+});
+
+const hour = 3_600_000;
+const device = (id: string, more: object = {}) => ({
+  device: id,
+  name: '',
+  paired_at: 0,
+  last_seen: 0,
+  online: false,
+  ...more,
+});
+
+test('of the paired browsers this one is first, then who is connected, then who was here last', () => {
+  const all = [
+    device('old', { last_seen: hour }),
+    device('new', { last_seen: 3 * hour, paired_at: 1 }),
+    device('newer', { last_seen: 3 * hour, paired_at: 2 }),
+    device('there', { online: true }),
+    device('own'),
+  ];
+  expect(inOrder(all, 'own').map((one) => one.device)).toEqual([
+    'own',
+    'there',
+    'newer',
+    'new',
+    'old',
+  ]);
+});
+
+test('no more is said of when a browser was here than the host keeps', () => {
+  const now = 10 * hour;
+  const said = (more: object) => seenText(device('d', more), now);
+  expect(said({ online: true, last_seen: hour })).toBe('Connected now.');
+  expect(said({ last_seen: now })).toBe('Here within the hour.');
+  expect(said({ last_seen: now - hour + 1 })).toBe('Here within the hour.');
+  expect(said({ last_seen: now - hour })).toBe('Here 1 hour ago.');
 });
