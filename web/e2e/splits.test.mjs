@@ -138,7 +138,22 @@ test(
       await titled(page, '● asking — spawn');
       await lies(false);
       await titled(page, 'asking — spawn');
-      await page.keyboard.press('Control+C');
+
+      // A page that has never shown it marks it too.
+      await page.getByRole('tab').first().click();
+      await until(page, (id) => window.spawn.state().active === id, before);
+      await page.reload();
+      await untilLive(page);
+      await tab.waitFor();
+      await asks();
+      await mark.waitFor();
+      assert.equal(
+        await page.evaluate(
+          (id) => window.spawn.state().panes.find((pane) => pane.id === id).phase,
+          asking,
+        ),
+        'away',
+      );
       await spawnctl('pane', 'close', '--pane', asking);
     }),
 );
