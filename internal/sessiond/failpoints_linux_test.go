@@ -154,7 +154,13 @@ func (m *mortal) work() error {
 	if err := m.send(wire.AppendReplayReq(nil, everything)); err != nil {
 		return err
 	}
-	_, err = m.until(wire.KindReplay)
+	if _, err = m.until(wire.KindReplay); err != nil {
+		return err
+	}
+	if err := m.send(wire.AppendCaptureReq(nil, wire.CaptureReq{What: wire.CaptureAll})); err != nil {
+		return err
+	}
+	_, err = m.until(wire.KindCapture)
 	return err
 }
 

@@ -9,14 +9,38 @@ import (
 )
 
 // foregroundWatch is what we know about who owns the keyboard. The kernel has no event for it, so it is looked at: once a
-// second while the terminal moves and somebody is connected. One look costs more than it seems (the whole process wakes up),
-// and there may be a thousand idle terminals: where nothing moves the pace is slow, and a program that takes the keyboard
-// without a byte of output is noticed late.
+// second while something may have changed it, and somebody is connected. That is so for some looks after
+//
+//	a byte of output   a shell echoes what it is told, and prompts; a program that takes the screen paints it
+//	a connection       which is told at once besides
+//	the end of the group's leader   whoever gets the keyboard then gets it without a byte, as tail does in "sleep 9; tail -f x"
+//
+// One look wakes the whole process up, which costs a tenth of a millisecond and more; a thousand idle terminals looking every
+// second would keep a tenth of a core busy, and more. What is left is a program that puts another in its place (exec), or
+// passes the keyboard on, without a byte and without ending; that is found by a look every foregroundIdleEvery.
 type foregroundWatch struct {
-	due   alarm
-	name  string // "" while unknown
-	moved bool   // output came since the last look
-	quiet int    // looks in a row without output before them
+	due    alarm
+	name   string // "" while unknown
+	moved  bool   // output came since the last look
+	quiet  int    // looks in a row without output before them
+	group  int    // whose leader is watched
+	leader *foreground.Leader
+}
+
+// leaderGone is ready when the leader that is watched has ended; nil, which never is ready, while there is none.
+func (f *foregroundWatch) leaderGone() <-chan struct{} {
+	if f.leader == nil {
+		return nil
+	}
+	return f.leader.Gone()
+}
+
+// unwatch lets go of the leader.
+func (f *foregroundWatch) unwatch() {
+	if f.leader != nil {
+		f.leader.Close()
+	}
+	f.leader, f.group = nil, 0
 }
 
 // lookAtForeground is the timer's turn: tell a change, and choose when to look again.
@@ -24,6 +48,7 @@ func (w *worker) lookAtForeground() {
 	f := &w.foreground
 	f.due.disarm()
 	if w.conn == nil {
+		f.unwatch()
 		return // the next connection begins with a look
 	}
 	w.conn.out.trim() // a matter of the same pace
@@ -50,6 +75,7 @@ func (w *worker) refreshForeground() bool {
 	if err != nil {
 		return false
 	}
+	w.foreground.watch(pgid)
 	name, err := foreground.Name(pgid)
 	if err != nil || name == "" || name == w.foreground.name {
 		return false
@@ -58,7 +84,18 @@ func (w *worker) refreshForeground() bool {
 	return true
 }
 
-// quickenForeground brings the quick pace back: output came, or a connection.
+// watch waits for the end of the group's leader. One that cannot be watched is found gone, or moved, by a slow look.
+func (f *foregroundWatch) watch(pgid int) {
+	if f.leader != nil && f.group == pgid {
+		return
+	}
+	f.unwatch()
+	if l, err := foreground.Watch(pgid); err == nil {
+		f.leader, f.group = l, pgid
+	}
+}
+
+// quickenForeground brings the quick pace back: output came, a connection, or the leader has ended.
 func (w *worker) quickenForeground() {
 	f := &w.foreground
 	f.moved = true
@@ -66,6 +103,12 @@ func (w *worker) quickenForeground() {
 		f.quiet = 0
 		f.due.arm(w.clock, foregroundEvery)
 	}
+}
+
+// leaderEnded is the news that whoever had the keyboard has ended: somebody else gets it about now.
+func (w *worker) leaderEnded() {
+	w.foreground.unwatch()
+	w.quickenForeground()
 }
 
 func (w *worker) tellForeground() {

@@ -33,7 +33,7 @@ func (w *worker) start(s wire.Start) {
 		w.tellExit()
 		return
 	}
-	w.inbox.open()
+	w.inbox.open(term.TryWrite)
 	w.term.Store(term)
 	w.tasks.Go(func() { w.readLoop(term) })
 	w.tasks.Go(func() { w.writeLoop(term) })
@@ -96,6 +96,7 @@ func (w *worker) endOutput() {
 	w.ending.disarm()
 	failpoint.Pass(failpoint.OutputEnded)
 	w.foreground.due.disarm()
+	w.foreground.unwatch()
 	w.inbox.close()
 	w.term.Load().Close()
 	w.move(lifecycle.ChildExited)

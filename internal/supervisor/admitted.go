@@ -27,6 +27,7 @@ type admission struct {
 	who   access.Principal
 	right access.Right    // needed on on
 	on    access.Resource // "": nothing is needed but that who lives
+	page  bool            // it is the connection of a page
 	end   func()          // may be called more than once, and while it ends anyway; must not wait for anybody
 }
 
@@ -78,7 +79,7 @@ func (as *admissions) online(who access.Principal) bool {
 	as.mu.Lock()
 	defer as.mu.Unlock()
 	for a := range as.mu.open {
-		if a.who == who && a.on == "" {
+		if a.who == who && a.page {
 			return true
 		}
 	}
@@ -97,11 +98,12 @@ func (k admittedSink) Close() {
 	k.Sink.Close()
 }
 
-// attach adds a viewer by the right of a principal, who watches only without the right to write. The viewer
-// ends with that right.
+// attach adds a viewer by the right of a principal, who watches only without the right to write. Who came by a link
+// is a guest. The viewer ends with that right.
 func (s *Supervisor) attach(who access.Principal, id string, sink fanout.Sink, o fanout.AttachOptions) (*fanout.Viewer, error) {
 	on := paneResource(id)
 	o.ReadOnly = o.ReadOnly || s.authority.Check(who, access.Write, on) != nil
+	o.Guest = who.Kind == access.KindShare
 	a := &admission{who: who, right: access.Write, on: on}
 	if o.ReadOnly {
 		a.right = access.Read
@@ -110,8 +112,8 @@ func (s *Supervisor) attach(who access.Principal, id string, sink fanout.Sink, o
 	made := make(chan struct{})
 	a.end = func() {
 		<-made // Attach does not wait for anybody
-		if viewer != nil {
-			viewer.Detach()
+		if _, there := s.panes.arrangement().Pane(id); viewer != nil && there {
+			viewer.Detach() // a pane that is gone has ended its viewers itself, and tells them why
 		}
 	}
 	defer close(made)
@@ -203,18 +205,10 @@ func shareEvent(c access.Change, tree topology.Tree) events.Change {
 	if c.What == access.Issued {
 		e.Type = events.ShareCreated
 		e.Data = map[string]any{
-			"share": g.ID, "right": rightOfLink(g).String(), "by": g.By.String(), "label": g.Label, "expires_at": g.Expires.UnixMilli(),
+			"share": g.ID, "right": access.Link{Grant: g}.Right().String(), "by": g.By.String(), "label": g.Label, "expires_at": g.Expires.UnixMilli(),
 		}
 	}
 	return e
-}
-
-// rightOfLink is the most that a link gives.
-func rightOfLink(g access.Grant) access.Right {
-	if g.Scopes[0].Rights.Has(access.Write) {
-		return access.Write
-	}
-	return access.Read
 }
 
 // scopeTexts has one text for each right on each resource.

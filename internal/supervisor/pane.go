@@ -43,6 +43,7 @@ const (
 type pane struct {
 	id       string
 	worker   endpoint.SessionID
+	argv0    string // first word of what was started for it; "" when its worker was adopted
 	fleet    *fleet.Fleet
 	log      *slog.Logger
 	changed  chan struct{}       // 1 slot: hubs say here that facts changed
@@ -52,9 +53,11 @@ type pane struct {
 	done     chan struct{}       // closed when run has ended
 
 	viewersMax func() int // what is in force
+	nonce      string     // of its shell's marks; logged nowhere
 
 	archive *archive    // nil unless it was restored: then there is no worker
 	asked   atomic.Bool // somebody wants its end
+	stays   atomic.Bool // and another program in its place: the pane stays
 
 	mu struct {
 		sync.Mutex
@@ -64,6 +67,7 @@ type pane struct {
 		turn   chan struct{} // closed, and replaced, when a worker is connected
 		shell  int           // pid of the program; 0 when the worker did not say
 		adopts bool          // the worker is among the parents of all that came of its terminal
+		began  *fleet.Spec   // what it was launched with; nil when another spawnd launched it
 	}
 }
 
@@ -137,13 +141,13 @@ func (p *pane) serve(ctx context.Context, hub *fanout.Hub) *fanout.Hub {
 func (p *pane) regain(ctx context.Context) *fleet.Handle {
 	pause := time.NewTicker(regainPause)
 	defer pause.Stop()
+	var last error
 	for range regainTriesMax {
 		h, err := p.fleet.Adopt(ctx, p.worker)
 		if err == nil {
 			return h
 		}
-		refusal := (*fleet.Refusal)(nil)
-		if errors.As(err, &refusal) && refusal.Code == fleet.CodeEnded {
+		if last = err; isOver(err) {
 			break
 		}
 		select {
@@ -156,13 +160,27 @@ func (p *pane) regain(ctx context.Context) *fleet.Handle {
 	p.mu.Lock()
 	p.mu.facts.State = StateLost
 	p.mu.Unlock()
-	p.log.Warn("a terminal is lost: its worker ended without a word", "pane", p.id, "session", p.worker)
+	if isOver(last) {
+		p.log.Warn("a terminal is lost: its worker ended without a word", "pane", p.id, "session", p.worker)
+	} else {
+		p.log.Warn("a terminal is lost: its worker may live, but is out of reach; the next start of spawnd seeks it again",
+			"pane", p.id, "session", p.worker, "error", last)
+	}
 	return nil
+}
+
+// isOver reports whether an adoption found out that no worker lives. Of any other refusal that is not known.
+func isOver(err error) bool {
+	refusal := (*fleet.Refusal)(nil)
+	return errors.As(err, &refusal) && !refusal.Held()
 }
 
 // connect gives a handle its hub. From here on viewers can attach, whether the hub runs already or not.
 func (p *pane) connect(h *fleet.Handle) *fanout.Hub {
-	hub := fanout.New(h, h.Hello(), fanout.Options{Busy: fleet.ErrBusy, Changed: p.changed, Title: p.Facts().Title, ViewersMax: p.viewersMax, Report: p.onReport})
+	hub := fanout.New(h, h.Hello(), fanout.Options{
+		Busy: fleet.ErrBusy, Changed: p.changed, Title: p.Facts().Title, ViewersMax: p.viewersMax, Report: p.onReport,
+		Removed: func() bool { return p.asked.Load() && !p.stays.Load() }, Nonce: p.nonce,
+	})
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mu.handle, p.mu.hub = h, hub
@@ -170,7 +188,17 @@ func (p *pane) connect(h *fleet.Handle) *fanout.Hub {
 	close(p.mu.turn)
 	p.mu.turn = make(chan struct{})
 	p.mu.shell, p.mu.adopts = h.Hello().PID, adoptsOrphans(h)
+	if s, known := h.Launched(); known {
+		p.mu.began = &s
+	}
 	return hub
+}
+
+// giveUp says of a pane whose run has ended that nobody knows how.
+func (p *pane) giveUp() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mu.facts.State, p.mu.facts.Exit, p.mu.facts.PID = StateLost, nil, 0
 }
 
 func (p *pane) disconnect(hub *fanout.Hub) {
@@ -227,8 +255,23 @@ func (p *pane) factsLocked() Facts {
 // and one that was given up is sought once more: it may live.
 func (p *pane) terminate(ctx context.Context) error {
 	p.asked.Store(true)
+	err := p.end(ctx)
+	if err != nil { // the pane stays, and whatever becomes of it now is its own doing
+		p.asked.Store(false)
+	}
+	return err
+}
+
+// takeAway ends the show of an archive, for good.
+func (p *pane) takeAway() {
+	p.asked.Store(true)
+	p.archive.source.Close()
+}
+
+// end is terminate, when it is known that it is wanted.
+func (p *pane) end(ctx context.Context) error {
 	if p.archive != nil {
-		p.archive.source.Close()
+		p.takeAway()
 		select {
 		case <-p.done:
 			return nil

@@ -23,6 +23,7 @@ const (
 	ptyTests        = "./internal/sessiond/pty"
 	fleetTests      = "./internal/supervisor/fleet"
 	fanoutTests     = "./internal/supervisor/fanout"
+	accessTests     = "./internal/supervisor/access"
 	verbsTests      = "./internal/supervisor/verbs"
 	topologyTests   = "./internal/supervisor/topology"
 )
@@ -126,4 +127,14 @@ var bugs = []bug{
 	{"rename-not-synced", "F10", "internal/supervisor/topology/store.go", []edit{{
 		"	if err := s.disk.syncDir(filepath.Dir(s.path)); err != nil {\n		return fmt.Errorf(\"save", "	if err := error(nil); err != nil {\n		return fmt.Errorf(\"save",
 	}}, topologyTests, "TestAFailedSaveLeavesOneWholeTree"},
+
+	{"visitor-not-checked", "T06", "internal/supervisor/access/links.go", []edit{{
+		"	if !signed || g.ID == \"\" || ", "	if !signed && false || g.ID == \"\" || ",
+	}}, accessTests, "TestNothingThatIsKeptOpensALink"},
+	{"visit-serves-twice", "T06", "internal/supervisor/access/links.go", []edit{{
+		"	c.offered = true\n", "",
+	}}, accessTests, "TestAVisitServesOnceOnItsOwnConnection"},
+	{"visitor-sizes-the-terminal", "T11", "internal/supervisor/fanout/viewer.go", []edit{{
+		"	if o.Guest {\n		wanted = size{}\n	}\n", "",
+	}}, fanoutTests, "TestAGuestNeverSizesTheTerminal"},
 }

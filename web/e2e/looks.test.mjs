@@ -165,14 +165,17 @@ test('a light desk', () =>
   }));
 
 test('what is left after the host was off: checkpoints, records, one relaunch', () =>
-  withPage({}, '?records', async (page) => {
+  withPage({}, '?records=dwindled', async (page) => {
     await page.getByRole('heading', { name: 'What was here before' }).waitFor();
     await page.getByText('1 session, 2 windows, 3 terminals; the text of 2 of them').waitFor();
+    const first = page.locator('.checkpoint').first();
+    await first.getByText('5 minutes ago').waitFor();
+    await first.getByText('Start with this one: the newer one looks like').waitFor();
     await screenshot(page, 'desk-checkpoints');
     await page.getByRole('button', { name: 'Restore Checkpoint 12' }).click();
     await page
       .locator('.strip')
-      .getByText('Record of p0; it was interrupted, and may run still')
+      .getByText('Record of build; it was interrupted, and may run still')
       .waitFor();
     await untilScreen(page, /make -j2 test/);
     await page.keyboard.type('x');
@@ -193,6 +196,7 @@ test('what is left after the host was off: checkpoints, records, one relaunch', 
     await page.locator('.argv').getByText('A=b c').waitFor();
     await screenshot(page, 'desk-relaunch');
     await start.click();
+    await until(page, () => window.spawn.state().active === 'p3');
     await untilLive(page);
     await typeLine(page, 'seq 1 3');
     await untilScreen(page, /^3$/);
@@ -202,7 +206,7 @@ test('what is left after the host was off: checkpoints, records, one relaunch', 
     assert.ok(await page.getByRole('button', { name: 'Restore Checkpoint 12' }).isDisabled());
     await page.getByRole('button', { name: 'Delete A checkpoint…' }).click();
     await page.getByRole('button', { name: 'Delete a checkpoint', exact: true }).click();
-    await until(page, () => document.querySelectorAll('.checkpoint').length === 3);
+    await until(page, () => document.querySelectorAll('.checkpoint').length === 4);
     await page.getByRole('button', { name: 'Done' }).click();
     await page.keyboard.type('back');
     await untilScreen(page, /\$ back$/);
@@ -214,7 +218,7 @@ test('checkpoints and records on a phone', () =>
     assert.ok((await sidewaysOverflow(page)) <= 0);
     await screenshot(page, 'phone-checkpoints');
     await page.getByRole('button', { name: 'Restore Checkpoint 12' }).tap();
-    await page.locator('.strip').getByText('Record of p0').waitFor();
+    await page.locator('.strip').getByText('Record of build').waitFor();
     assert.ok((await sidewaysOverflow(page)) <= 0);
     await screenshot(page, 'phone-record');
   }));
@@ -332,10 +336,51 @@ test('axe finds nothing, in dark and in light', () =>
       await page.getByRole('heading', { name: 'What was here before' }).waitFor();
       await check('checkpoints');
       await page.getByRole('button', { name: 'Restore Checkpoint 12' }).click();
-      await page.locator('.strip').getByText('Record of p0').waitFor();
+      await page.locator('.strip').getByText('Record of build').waitFor();
       await check('a record');
       await page.getByRole('button', { name: 'Relaunch…' }).click();
       await page.getByRole('dialog').waitFor();
       await check('relaunch');
     }
+  }));
+
+test('a visitor: what is said, in dark and in light, to a screen reader and on a phone', () =>
+  withPage({}, '', async (page) => {
+    for (const colorScheme of ['dark', 'light']) {
+      const check = (state) => assertAccessible(page, `${state}, ${colorScheme}`);
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width: 1200, height: 760 });
+      await page.goto(`${site.url}?visit=read`);
+      await untilLive(page);
+      await page.getByText(/Visitor, read only, until/).waitFor();
+      await page.keyboard.type('x');
+      await page.getByRole('alert').getByText('Keys are not sent').waitFor();
+      await check('refused key');
+      await page.setViewportSize({ width: 390, height: 844 });
+      assert.ok((await sidewaysOverflow(page)) <= 0);
+      await screenshot(page, `visitor-read-${colorScheme}`);
+      await page.goto(`${site.url}?visit=write`);
+      await untilLive(page);
+      await page.evaluate(() => {
+        const [pane] = window.fakeHost.panes;
+        window.fakeHost.control(pane, false, 'Firefox on Linux');
+      });
+      await page.getByRole('button', { name: 'Ask for control' }).waitFor();
+      await check('watching with a link that lets type');
+      await screenshot(page, `visitor-write-${colorScheme}`);
+    }
+    for (const [failure, title] of [
+      ['identity_changed', 'This is not the host of the link'],
+      ['share_ended', 'This link does not work'],
+      ['share_full', 'Too many are looking'],
+    ]) {
+      await page.goto(`${site.url}?visit=read&failure=${failure}`);
+      await page.getByRole('heading', { name: title }).waitFor();
+      assert.equal(await page.getByLabel('Address with code').count(), 0, failure);
+      await assertAccessible(page, failure);
+    }
+    await page.evaluate(() => {
+      window.fakeHost.failure = null; // somebody has left, and the page comes in by itself
+    });
+    await untilLive(page);
   }));

@@ -10,7 +10,7 @@ import type { LinkError } from '../src/link/errors';
 import type { Session } from '../src/link/peer';
 import type { PtyPipe } from '../src/link/pipe';
 import { toB64 } from '../src/wire/b64';
-import type { CtlEvent, PaneInfo } from '../src/wire/ctl';
+import type { CtlEvent, PaneInfo, Visit } from '../src/wire/ctl';
 import { FakeRecords } from './records';
 import { FakeWindows } from './windows';
 
@@ -149,6 +149,8 @@ export class FakeHost {
   /** null: refuse to connect so; else the failure. */
   failure: LinkError | null = null;
   session: Session | null = null;
+  /** By which the page is there; null for a paired browser. */
+  visit: Visit | null = null;
   #next = 0;
   #listener: (event: CtlEvent) => void = () => {};
 
@@ -175,6 +177,7 @@ export class FakeHost {
       rows,
       exit_code: null,
       signal: '',
+      argv0: 'bash',
       foreground: 'bash',
       window: `w${index}`,
       index: 0,
@@ -238,6 +241,8 @@ export class FakeHost {
       hello: {
         server: { version: 'fake', host_name: 'ember', source: 's1' },
         viewer_name: 'This window',
+        principal: this.visit ? 'share:l_0000000000000000' : 'device:d_0000000000000000',
+        visit: this.visit,
       },
       ctl,
       onLost: () => {},
@@ -268,16 +273,18 @@ export class FakeHost {
       text_state: 'plain',
       cut_rows: 2,
     };
-    const build = this.make(80, 24, 'build', { state: 'lost', foreground: '', archive });
+    const build = this.make(80, 24, 'build', { state: 'lost', argv0: '', foreground: '', archive });
     build.term.write('$ make -j2 test\r\nok  spawn/internal/strictjson 0.4s\r\n');
     this.make(80, 24, '', {
       state: 'exited',
       exit_code: 3,
+      argv0: '',
       foreground: '',
       archive: { ...archive, previous_pane: 'p4', process_state: 'exited', cut_rows: 0 },
     });
     this.make(80, 24, 'old', {
       state: 'lost',
+      argv0: '',
       foreground: '',
       archive: { ...archive, previous_pane: 'p7', text_state: 'expired' },
     });
@@ -319,7 +326,7 @@ export class FakeHost {
   // biome-ignore lint/suspicious/noExplicitAny: a pretended host trusts its page.
   #place(verb: string, params: any): unknown {
     const { windows } = this;
-    const mine = /^(session|window)\.|^pane\.(split|zoom|resize)$/.test(verb);
+    const mine = /^(session|window)\.|^pane\.(split|zoom|resize|focus)$/.test(verb);
     if (!mine) return undefined;
     if (!windows) throw new Refused('unsupported.verb');
     switch (verb) {
@@ -329,6 +336,10 @@ export class FakeHost {
         return { windows: windows.windows };
       case 'pane.split':
         return this.#split(windows, params);
+      case 'window.rename':
+        return { window: windows.rename(params.window, params.name) };
+      case 'pane.focus':
+        return { window: windows.focus(params.pane) };
       case 'pane.zoom':
         return { window: windows.zoom(params.pane, params.off ?? false) };
       case 'pane.resize':

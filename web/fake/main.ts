@@ -12,8 +12,12 @@ const query = new URLSearchParams(location.search);
 const host = new FakeHost(
   query.has('records') ? 'records' : query.has('windows') ? 'windows' : 'terminals',
 );
+const right = query.get('visit');
+if (right) host.visit = { resource: 'session:s0', right, expires_at: Date.now() + 3_600_000 };
 const failure = query.get('failure');
 if (failure) host.failure = new LinkError(failure as LinkFailure, 'pretended');
+
+if (query.get('records') === 'dwindled') host.records?.dwindle();
 
 Object.assign(window, { fakeHost: host });
 
@@ -22,4 +26,5 @@ startApp(document.getElementById('app') as HTMLElement, {
   onCode: () => {
     host.failure = null;
   },
+  guest: right !== null,
 });

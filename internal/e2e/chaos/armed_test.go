@@ -6,6 +6,7 @@ package chaos
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -44,9 +45,18 @@ func newArmed(c *rig.Class) *armed {
 	return a
 }
 
-// orders is what makes a program die at a point and leave a list of those it passed.
-func (a *armed) orders(p failpoint.Point) []string {
-	return []string{"SPAWN_FAILPOINT=" + string(p), "SPAWN_FAILPOINT_LOG=" + a.passages}
+// orders is what makes a program die at the n-th passage of a point and leave a list of those it passed.
+func (a *armed) orders(p failpoint.Point, nth int) []string {
+	return []string{fmt.Sprintf("SPAWN_FAILPOINT=%s#%d", p, nth), "SPAWN_FAILPOINT_LOG=" + a.passages}
+}
+
+// nthMax bounds at which passage of a point a program dies: how often it comes by one at which bytes flow, chance
+// decides.
+const nthMax = 4
+
+// passage draws at which passage of a point to die, of as many as a whole life has.
+func (a *armed) passage(p failpoint.Point, life map[failpoint.Point]int) int {
+	return 1 + a.Random.IntN(max(1, min(life[p], nthMax)))
 }
 
 // within makes a subtest the one that fails by what the host finds.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -28,17 +29,30 @@ func TestF2SupervisorKilledAtEachPoint(t *testing.T) {
 	c := rig.Begin(t, "F2 spawnd killed at points")
 	a := newArmed(c)
 	folder := a.folder()
-	hits := map[failpoint.Point]int{}
+	hits, laterHits := map[failpoint.Point]int{}, 0
+	a.wreck(folder)
+	if a.live(t, "", 1) {
+		t.Fatal("spawnd dies without a point")
+	}
+	whole := a.passed()
 	for range rig.Size(1, 20) {
 		for _, point := range spawndPoints(t) {
 			t.Run(string(point), func(t *testing.T) {
 				a.within(t)
 				a.wreck(folder)
-				a.live(t, point)
-				passed := a.passed()
-				if passed[point] != 1 {
-					t.Fatalf("passed %d times, of all: %v", passed[point], passed)
+				nth := a.passage(point, whole)
+				if !a.live(t, point, nth) { // it came by less often than in the whole life
+					a.passed()
+					a.wreck(folder)
+					if nth = 1; !a.live(t, point, nth) {
+						t.Fatal("no life comes by here")
+					}
 				}
+				passed := a.passed()
+				if passed[point] != nth {
+					t.Fatalf("passed %d times and not %d, of all: %v", passed[point], nth, passed)
+				}
+				laterHits += min(nth-1, 1)
 				hits[point]++
 				c.Faults++
 				d := a.h.Serve()
@@ -48,7 +62,15 @@ func TestF2SupervisorKilledAtEachPoint(t *testing.T) {
 			})
 		}
 	}
-	t.Logf("hits: %v", hits)
+	t.Logf("%d of the deaths were at a later passage than the first; hits: %v", laterHits, hits)
+	for point, n := range hits {
+		if n != c.Runs/len(hits) {
+			t.Errorf("%s was hit %d times of %d", point, n, c.Runs/len(hits))
+		}
+	}
+	if laterHits == 0 {
+		t.Error("every death was at the first passage")
+	}
 	a.end()
 }
 
@@ -100,10 +122,11 @@ func readAll(f *os.File) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// live starts a spawnd that dies at the point, and asks it for everything until it is dead.
-func (a *armed) live(t *testing.T, point failpoint.Point) {
+// live starts a spawnd that dies at a passage of the point, asks it for everything until it is dead, and at last to
+// end. It reports whether it died; it must not have ended in any other way but well.
+func (a *armed) live(t *testing.T, point failpoint.Point, nth int) (died bool) {
 	t.Helper()
-	d, err := a.h.TryServe(a.orders(point))
+	d, err := a.h.TryServe(a.orders(point, nth))
 	if err == nil {
 		neighbour, err := rig.Follow(t.Context(), a.h.Socket(), a.neighbour, rig.History)
 		_ = a.everything()
@@ -115,9 +138,11 @@ func (a *armed) live(t *testing.T, point failpoint.Point) {
 		}
 		_ = d.Wait()
 	}
-	if !diedByKill(d.Cmd.ProcessState) {
+	died = diedByKill(d.Cmd.ProcessState)
+	if !died && !d.Cmd.ProcessState.Success() {
 		t.Fatalf("spawnd ended with %v and not at its point\n%s", d.Cmd.ProcessState, d.Log)
 	}
+	return died
 }
 
 // everything is what callers ask of spawnd. It returns the first error, which is spawnd's death.
@@ -133,6 +158,9 @@ func (a *armed) everything() error {
 		return a.h.Socket().Call(a.Context(), verb, params, result)
 	}
 	if err := call(verbs.PaneRename, verbs.PaneRenameParams{Pane: first.ID, Name: "renamed"}, &verbs.PaneResult{}); err != nil {
+		return err
+	}
+	if err := call(verbs.PaneRestart, verbs.PaneRestartParams{Pane: first.ID}, &verbs.PaneResult{}); err != nil {
 		return err
 	}
 	off := a.switchOn("broken")
@@ -156,7 +184,7 @@ func (a *armed) everything() error {
 		if err := call(verbs.PaneList, verbs.Empty{}, &list); err != nil {
 			return err
 		}
-		if running(list.Panes) == 1 {
+		if !slices.ContainsFunc(list.Panes, func(p verbs.Pane) bool { return p.ID == lost.ID && p.State == verbs.PaneRunning }) {
 			break
 		}
 		<-time.After(time.Millisecond)
@@ -188,6 +216,9 @@ func (a *armed) converse(p verbs.Pane) error {
 		return err
 	}
 	if err := untilOutput(s, "word"); err != nil {
+		return err
+	}
+	if err := s.Resize(100, 30); err != nil {
 		return err
 	}
 	if err := s.RequestReplay(1 << 20); err != nil {

@@ -23,7 +23,11 @@ const (
 	burstsCount = 6
 	holdsMax    = 4 << 20 // bytes that wait for one viewer, snapshots apart
 	memoryMax   = 8 << 20 // of spawnd, for each viewer
-	floodsCount = 3
+	floodsCount = 5
+	quietCount  = 15
+	// echoMax is how long one echo in a hundred may take beside them, twenty times what is promised for a machine that
+	// does nothing else.
+	echoMax     = 2 * time.Second
 	slowdownMax = 5 // of the program, beside the same viewer alone; the machine may be busy with anything
 	aloneSpan   = time.Second
 )
@@ -40,7 +44,6 @@ func (h *host) speed(r *reader, span time.Duration, look func()) float64 {
 // else's time, and whoever reads again is exact.
 func TestF17ViewersThatDoNotReadAreNobodyElsesTrouble(t *testing.T) {
 	c := rig.Begin(t, "F17 viewers that do not read")
-	c.Runs, c.Faults = 1, dozersCount+burstsCount
 	h := newHost(t)
 	pane := h.start("yes", word)
 	healthy := h.read(t.Context(), pane, "healthy", 0, 0)
@@ -53,9 +56,11 @@ func TestF17ViewersThatDoNotReadAreNobodyElsesTrouble(t *testing.T) {
 	for i := range dozersCount {
 		h.doze(ctx, pane, fmt.Sprint("dozer ", i), i%4 == 0, time.Duration(i%2)*time.Second)
 	}
+	c.Faults += dozersCount
 	var gulpers []*reader
 	for i := range burstsCount {
 		gulpers = append(gulpers, h.read(ctx, pane, fmt.Sprint("gulper ", i), 32, 100*time.Millisecond))
+		c.Faults++
 	}
 	most, held := memory, 0
 	last := healthy.taken.Load()
@@ -72,6 +77,7 @@ func TestF17ViewersThatDoNotReadAreNobodyElsesTrouble(t *testing.T) {
 	for _, g := range gulpers {
 		g.run()
 		rig.Await(h.T, "a viewer catches up", func() bool { return g.position.Load() > now })
+		c.Runs++
 	}
 	list := h.Viewers(pane)
 	detach()
@@ -111,12 +117,13 @@ func TestF18QuietTerminalsAnswerBesideFloods(t *testing.T) {
 	c := rig.Begin(t, "F18 quiet beside floods")
 	c.Faults = floodsCount
 	h := newHost(t)
+	var floods []*reader
 	for range floodsCount {
 		pane := h.start("yes", word)
-		h.read(t.Context(), pane, "floods", 0, 0)
+		floods = append(floods, h.read(t.Context(), pane, "floods", 0, 0))
 	}
 	var quiet []*dial.Stream
-	for range 5 {
+	for range quietCount {
 		s, _, err := h.Socket().Stream(t.Context(), verbs.PaneStreamParams{Pane: h.start("cat"), Take: true})
 		if err != nil {
 			t.Fatal(err)
@@ -125,7 +132,7 @@ func TestF18QuietTerminalsAnswerBesideFloods(t *testing.T) {
 		quiet = append(quiet, s)
 	}
 	var took []time.Duration
-	for round := range rig.Size(20, 2000) {
+	for round := range rig.Size(8, 2000) {
 		for _, s := range quiet {
 			began := time.Now()
 			if err := echo(s, fmt.Sprintf("round %d;", round)); err != nil {
@@ -137,8 +144,18 @@ func TestF18QuietTerminalsAnswerBesideFloods(t *testing.T) {
 	}
 	slices.Sort(took)
 	t.Logf("echo beside %d floods: median %v, p99 %v, longest %v", floodsCount, took[len(took)/2], took[len(took)*99/100], took[len(took)-1])
-	if longest := took[len(took)-1]; longest > rig.Patience/3 {
-		t.Errorf("an echo took %v", longest)
+	if p99 := took[len(took)*99/100]; p99 > echoMax {
+		t.Errorf("one echo in a hundred took %v", p99)
+	}
+	for _, f := range floods {
+		if len(f.done) > 0 {
+			t.Errorf("the viewer of a flood has ended: %v", <-f.done)
+		}
+	}
+	for _, p := range h.Panes() {
+		if p.State != verbs.PaneRunning || p.Viewers != 1 {
+			t.Errorf("a terminal has become %+v", p)
+		}
 	}
 }
 

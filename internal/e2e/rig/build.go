@@ -53,8 +53,9 @@ func Build(t testing.TB, tags ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"build", "-tags", key, "-o", folder + "/", "spawn/cmd/spawnd", "spawn/cmd/spawn-worker"}
-	if said, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-tags", key, "-o", folder+"/", "spawn/cmd/spawnd", "spawn/cmd/spawn-worker")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as they are released
+	if said, err := build.CombinedOutput(); err != nil {
 		os.RemoveAll(folder)
 		t.Fatalf("build the programs with tags %q: %v\n%s", key, err, said)
 	}

@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"regexp"
 	"sync"
 
 	"spawn/internal/sessiond/wire"
@@ -16,13 +15,19 @@ import (
 	"spawn/internal/supervisor/verbs/dial"
 )
 
-// Follower is a viewer that holds every live byte against what the generator must have written there.
+// Follower is a viewer that holds every live byte against what the generator must have written there, and every line
+// of history too.
 type Follower struct {
 	stream *dial.Stream
-	seed   uint64
+	script Script
 	done   chan error // gets the reason why following ended
+	gate   sync.Mutex // held while it is to take nothing
 
 	mu        sync.Mutex
+	name      string // of the stream
+	resumed   bool   // it began where another one was
+	view      view
+	replays   int    // whole ones, with history
 	position  uint64 // of the next live byte
 	checked   uint64 // live bytes that were compared
 	replay    []byte // of the last snapshot
@@ -41,11 +46,38 @@ const (
 
 // Follow attaches a viewer to a load.
 func Follow(ctx context.Context, s dial.Socket, l Load, from Span) (*Follower, error) {
-	stream, _, err := s.Stream(ctx, verbs.PaneStreamParams{Pane: l.Pane.ID, History: bool(from), ReadOnly: true})
-	if err != nil {
+	f := &Follower{}
+	if err := f.attach(ctx, s, l, verbs.PaneStreamParams{History: bool(from)}); err != nil {
 		return nil, err
 	}
-	f := &Follower{stream: stream, seed: l.Seed, done: make(chan error, 1), snapshot: make(chan struct{}, 1)}
+	return f, nil
+}
+
+// ComeBack attaches another viewer that goes on with what this one has, whose connection has ended: from its place when
+// spawnd still has what follows, else from a snapshot, which must agree with it.
+func (f *Follower) ComeBack(ctx context.Context, s dial.Socket, l Load) (next *Follower, resumed bool, err error) {
+	next = &Follower{position: f.position, view: f.view}
+	p := verbs.PaneStreamParams{History: true, Resume: verbs.Resume{
+		Stream: f.name, Position: f.position, Epoch: f.view.epoch, Offset: f.view.offset,
+	}}
+	if !f.view.anchored {
+		p.Resume = verbs.Resume{}
+	}
+	if err := next.attach(ctx, s, l, p); err != nil {
+		return nil, false, err
+	}
+	return next, next.resumed, nil
+}
+
+func (f *Follower) attach(ctx context.Context, s dial.Socket, l Load, p verbs.PaneStreamParams) error {
+	p.Pane, p.ReadOnly = l.Pane.ID, true
+	stream, result, err := s.Stream(ctx, p)
+	if err != nil {
+		return err
+	}
+	f.stream, f.script, f.view.script = stream, l.Script, l.Script
+	f.name, f.resumed = result.Stream, result.Resumed
+	f.done, f.snapshot = make(chan error, 1), make(chan struct{}, 1)
 	go func() {
 		err := f.run()
 		if err != nil {
@@ -53,7 +85,45 @@ func Follow(ctx context.Context, s dial.Socket, l Load, from Span) (*Follower, e
 		}
 		f.done <- err
 	}()
-	return f, nil
+	return nil
+}
+
+// Stall keeps the viewer from taking anything until the returned function is called.
+func (f *Follower) Stall() (goOn func()) {
+	f.gate.Lock()
+	return f.gate.Unlock
+}
+
+// Replays is how many whole snapshots, with history, it has had.
+func (f *Follower) Replays() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.replays
+}
+
+// SameHistory holds what two viewers have of the history against each other: both end at the same place, and say the
+// same before it.
+func SameHistory(a, b *Follower) error {
+	x, y := a.history(), b.history()
+	if !x.anchored || !y.anchored || x.epoch != y.epoch || x.offset != y.offset {
+		return fmt.Errorf("one history ends at %d of epoch %d, the other at %d of epoch %d", x.offset, x.epoch, y.offset, y.epoch)
+	}
+	return x.agrees(&y)
+}
+
+func (f *Follower) history() view {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	v := f.view
+	v.text = bytes.Clone(v.text)
+	return v
+}
+
+// Anchor is where its history ends, and false while it has none.
+func (f *Follower) Anchor() (epoch, offset uint64, anchored bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.view.epoch, f.view.offset, f.view.anchored
 }
 
 // Wait waits until the connection has ended and returns what was wrong with a byte before, and how many were
@@ -95,6 +165,8 @@ func (f *Follower) Position() uint64 {
 // run returns nil when the connection ended, else what was wrong with a byte.
 func (f *Follower) run() error {
 	for {
+		f.gate.Lock()
+		f.gate.Unlock() //nolint:staticcheck // it only waits for a Stall to be over
 		k, p, err := f.stream.Recv()
 		if err != nil {
 			return nil
@@ -118,16 +190,32 @@ func (f *Follower) take(k wire.Kind, p []byte) error {
 			return fmt.Errorf("a snapshot at %d after live bytes up to %d", watermark, f.position)
 		}
 		f.position, f.watermark, f.replay = watermark, watermark, bytes.Clone(stream)
+		if text, whole := historyOf(f.replay); whole {
+			f.replays++
+			f.view.seed(text)
+		}
 		select {
 		case f.snapshot <- struct{}{}:
 		default:
 		}
 	case wire.KindOutput:
-		if want := KnownBytes(f.seed, f.position, len(p)); !bytes.Equal(p, want) {
+		if want := f.script.bytes(f.position, len(p)); !bytes.Equal(p, want) {
 			return fmt.Errorf("live bytes at %d are %.60q, want %.60q", f.position, p, want)
 		}
 		f.position += uint64(len(p))
 		f.checked += uint64(len(p))
+	case wire.KindHistory:
+		piece, err := wire.DecodeHistory(p)
+		if err != nil {
+			return err
+		}
+		return f.view.take(piece)
+	case wire.KindHistoryWipe:
+		epoch, err := wire.DecodeHistoryWipe(p)
+		if err != nil {
+			return err
+		}
+		f.view.wipe(epoch)
 	case wire.KindExit:
 		exit, err := wire.DecodeExit(p)
 		if err != nil {
@@ -163,29 +251,4 @@ func (f *Follower) awaitSnapshot() error {
 		f.done <- err
 		return fmt.Errorf("connection ended before the snapshot: %w", err)
 	}
-}
-
-var lineMark = regexp.MustCompile(`L(\d{9}) ([0-9a-f]{35})`)
-
-// CheckDocument holds the text of a replay, history and screen, against the generator: each line once, in
-// order, from the first one that is there to the last one before the position.
-func CheckDocument(seed uint64, replay []byte, position uint64) (first uint64, err error) {
-	found := lineMark.FindAllSubmatch(replay, -1)
-	complete := (position + 2) / LineBytes // a line shows before its CR LF has come
-	if len(found) == 0 {
-		return 0, fmt.Errorf("no line in a replay at %d", position)
-	}
-	_, err = fmt.Sscanf(string(found[0][1]), "%d", &first)
-	if err != nil {
-		return 0, err
-	}
-	for i, m := range found {
-		if want := KnownLine(seed, first+uint64(i)); !bytes.Equal(m[0], want[:len(m[0])]) {
-			return first, fmt.Errorf("line %d of the document is %q, want %q", i, m[0], want[:len(m[0])])
-		}
-	}
-	if last := first + uint64(len(found)); last != complete {
-		return first, fmt.Errorf("the document ends before line %d, %d were written by position %d", last, complete, position)
-	}
-	return first, nil
 }

@@ -27,31 +27,60 @@ const generatorArg = "generate-known-bytes"
 // LineBytes is the length of every line of the generator, its CR LF included.
 const LineBytes = 48
 
-// KnownLine is line n of the stream with that seed.
-func KnownLine(seed, n uint64) []byte {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d/%d", seed, n))
-	line := fmt.Appendf(make([]byte, 0, LineBytes), "L%09d %s", n, hex.EncodeToString(sum[:18]))
-	return append(line[:LineBytes-2], '\r', '\n')
+// Script is what a generator writes.
+type Script struct {
+	Seed uint64
+	// Wipes is how many lines lie between two that take the history away; 0 when none does.
+	Wipes uint64
 }
 
-// KnownBytes are the bytes of the stream at positions [from, from+n).
-func KnownBytes(seed, from uint64, n int) []byte {
+// wipe is ED 3: what scrolled off the screen before it is gone.
+const wipe = "\x1b[3J"
+
+// wipesAt reports whether line n takes the history away, at its end.
+func (s Script) wipesAt(n uint64) bool { return s.Wipes > 0 && n%s.Wipes == s.Wipes-1 }
+
+// shown is what line n leaves on a screen.
+func (s Script) shown(n uint64) []byte {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d/%d", s.Seed, n))
+	line := fmt.Appendf(make([]byte, 0, LineBytes), "L%09d %s", n, hex.EncodeToString(sum[:18]))
+	if s.wipesAt(n) {
+		return line[:LineBytes-2-len(wipe)]
+	}
+	return line[:LineBytes-2]
+}
+
+// line is line n as it is written.
+func (s Script) line(n uint64) []byte {
+	line := s.shown(n)
+	if s.wipesAt(n) {
+		line = append(line, wipe...)
+	}
+	return append(line, '\r', '\n')
+}
+
+// bytes are those at positions [from, from+n).
+func (s Script) bytes(from uint64, n int) []byte {
 	line := from / LineBytes
 	out := make([]byte, 0, n+2*LineBytes)
 	for skip := int(from % LineBytes); len(out) < n+skip; line++ {
-		out = append(out, KnownLine(seed, line)...)
+		out = append(out, s.line(line)...)
 	}
 	return out[from%LineBytes:][:n]
 }
 
 // runGenerator writes lines in bursts until a byte comes in, then leaves its own record, the count of bytes
-// it wrote, in the named file, and ends. Arguments: seed, path of the record, most lines a second.
+// it wrote, in the named file, and ends. Arguments: seed, lines between wipes, path of the record, most lines a second.
 func runGenerator(args []string) error {
-	seed, err := strconv.ParseUint(args[0], 10, 64)
-	if err != nil {
+	var s Script
+	var err error
+	if s.Seed, err = strconv.ParseUint(args[0], 10, 64); err != nil {
 		return err
 	}
-	perSecond, err := strconv.Atoi(args[2])
+	if s.Wipes, err = strconv.ParseUint(args[1], 10, 64); err != nil {
+		return err
+	}
+	perSecond, err := strconv.Atoi(args[3])
 	if err != nil {
 		return err
 	}
@@ -63,15 +92,15 @@ func runGenerator(args []string) error {
 		defer close(stop)
 		_, _ = bufio.NewReader(os.Stdin).ReadByte()
 	}()
-	written, err := generate(os.Stdout, seed, perSecond, stop)
+	written, err := generate(os.Stdout, s, perSecond, stop)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(args[1], []byte(strconv.FormatUint(written, 10)), 0o600)
+	return os.WriteFile(args[2], []byte(strconv.FormatUint(written, 10)), 0o600)
 }
 
-func generate(w io.Writer, seed uint64, perSecond int, stop <-chan struct{}) (uint64, error) {
-	bursts := rand.New(rand.NewPCG(seed, 1))
+func generate(w io.Writer, s Script, perSecond int, stop <-chan struct{}) (uint64, error) {
+	bursts := rand.New(rand.NewPCG(s.Seed, 1))
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	var line, written uint64
@@ -83,7 +112,7 @@ func generate(w io.Writer, seed uint64, perSecond int, stop <-chan struct{}) (ui
 		}
 		var burst bytes.Buffer
 		for range bursts.IntN(2*perSecond/50 + 1) {
-			burst.Write(KnownLine(seed, line))
+			burst.Write(s.line(line))
 			line++
 		}
 		n, err := w.Write(burst.Bytes())

@@ -180,7 +180,8 @@ func (h *Host) CloseAll() {
 	}
 }
 
-// Leftovers are the names in the worker folder that belong to no terminal which lives by its lock.
+// Leftovers are the names in the worker folder that belong to no terminal which lives by its lock. The folder for the
+// answers to a spawnd that was killed goes with the worker, so it is one only when that is gone.
 func (h *Host) Leftovers() []string {
 	h.T.Helper()
 	entries, err := os.ReadDir(h.WorkerDir())
@@ -197,9 +198,9 @@ func (h *Host) Leftovers() []string {
 	defer folder.Close()
 	var left []string
 	for _, e := range entries {
-		stem, suffix, _ := strings.Cut(e.Name(), ".")
+		stem, _, _ := strings.Cut(e.Name(), ".")
 		id, err := endpoint.ParseSessionID(stem)
-		held := err == nil && suffix != "reply"
+		held := err == nil
 		if held {
 			if held, err = folder.Locked(id); err != nil {
 				h.T.Fatal(err)

@@ -6,6 +6,7 @@ package rig
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -19,32 +20,46 @@ const logHolds = 1 << 20
 
 // Load is one terminal that runs the generator.
 type Load struct {
+	Script
 	Pane   verbs.Pane
-	Seed   uint64
 	record string // path
 }
 
-// StartLoads starts n of them, each at most at that many lines a second. Their seeds follow each other.
+// loadWipes is how many lines of a load lie between two wipes: a second of them at the pace of most tests.
+const loadWipes = 100
+
+// StartLoads starts n of them, each at most at that many lines a second. Their seeds follow each other, and every
+// second one wipes its history now and then.
 func (h *Host) StartLoads(n int, seed uint64, linesPerSecond int) []Load {
 	h.T.Helper()
 	loads := make([]Load, n)
 	for i := range loads {
-		loads[i] = h.StartLoad(seed+uint64(i), linesPerSecond)
+		s := Script{Seed: seed + uint64(i)}
+		if i%2 == 1 {
+			s.Wipes = loadWipes
+		}
+		loads[i] = h.StartScript(s, linesPerSecond)
 	}
 	return loads
 }
 
-// StartLoad starts one.
+// StartLoad starts one that never wipes.
 func (h *Host) StartLoad(seed uint64, linesPerSecond int) Load {
+	h.T.Helper()
+	return h.StartScript(Script{Seed: seed}, linesPerSecond)
+}
+
+// StartScript starts one.
+func (h *Host) StartScript(s Script, linesPerSecond int) Load {
 	h.T.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		h.T.Fatal(err)
 	}
-	l := Load{Seed: seed, record: filepath.Join(h.Dir, fmt.Sprintf("record-%d", seed))}
+	l := Load{Script: s, record: filepath.Join(h.Dir, fmt.Sprintf("record-%d", s.Seed))}
 	l.Pane = h.NewPane(verbs.PaneNewParams{
-		Argv: []string{self, generatorArg, strconv.FormatUint(seed, 10), l.record, strconv.Itoa(linesPerSecond)},
-		Cwd:  h.Dir, Cols: 80, Rows: 24, Name: fmt.Sprintf("load %d", seed),
+		Argv: []string{self, generatorArg, strconv.FormatUint(s.Seed, 10), strconv.FormatUint(s.Wipes, 10), l.record, strconv.Itoa(linesPerSecond)},
+		Cwd:  h.Dir, Cols: 80, Rows: 24, Name: fmt.Sprintf("load %d", s.Seed),
 	})
 	return l
 }
@@ -59,14 +74,21 @@ func (h *Host) Follow(l Load, from Span) *Follower {
 	return f
 }
 
-// Settle stops a generator and holds the whole document, history and screen, against its record.
+// Finish stops a generator and waits for its end.
+func (h *Host) Finish(l Load) {
+	h.T.Helper()
+	h.Type(l.Pane.ID, "q")
+	Await(h.T, "the generator has left its record", func() bool { _, err := os.Stat(l.record); return err == nil })
+	Await(h.T, "the exit is known", func() bool { return h.Pane(l.Pane.ID).State == verbs.PaneExited })
+}
+
+// Settle stops a generator and holds the whole document, history and screen, against its record, and what a viewer
+// has made of the history as it came against what the worker kept.
 func (h *Host) Settle(l Load) {
 	h.T.Helper()
 	f := h.Follow(l, History)
 	defer f.Close()
-	h.Type(l.Pane.ID, "q")
-	Await(h.T, "the generator has left its record", func() bool { _, err := os.Stat(l.record); return err == nil })
-	Await(h.T, "the exit is known", func() bool { return h.Pane(l.Pane.ID).State == verbs.PaneExited })
+	h.Finish(l)
 	replay, position, err := f.FullSnapshot()
 	if err != nil {
 		h.T.Fatal(err)
@@ -78,17 +100,31 @@ func (h *Host) Settle(l Load) {
 	if string(record) != strconv.FormatUint(position, 10) {
 		h.T.Errorf("terminal %s: the generator wrote %s bytes, the worker counted %d", l.Pane.ID, record, position)
 	}
-	first, err := CheckDocument(l.Seed, replay, position)
-	if err != nil {
+	if err := l.checkDocument(replay, position); err != nil {
 		h.T.Errorf("terminal %s: %v", l.Pane.ID, err)
-	}
-	if first != 0 && position <= logHolds {
-		h.T.Errorf("terminal %s: the document begins with line %d", l.Pane.ID, first)
 	}
 	if code := h.Pane(l.Pane.ID).ExitCode; code == nil || *code != 0 {
 		h.T.Errorf("terminal %s: exit code %v, want 0", l.Pane.ID, code)
 	}
 }
+
+// Resize takes control of a pane and sizes it.
+func (h *Host) Resize(pane string, cols, rows uint16) error {
+	s, _, err := h.Socket().Stream(h.T.Context(), verbs.PaneStreamParams{Pane: pane, Take: true})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return s.Resize(cols, rows)
+}
+
+// AnySize is one in which no line of a load wraps.
+func AnySize(random *rand.Rand) (cols, rows uint16) {
+	return uint16(LineBytes + random.IntN(3*LineBytes)), uint16(rowsMin + random.IntN(rowsMax-rowsMin))
+}
+
+// What AnySize draws rows from.
+const rowsMin, rowsMax = 5, 50
 
 // Type takes control of a pane and types.
 func (h *Host) Type(pane, text string) {

@@ -5,7 +5,9 @@
 package rig
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -63,6 +65,25 @@ func Resident(t testing.TB, pid int) int64 {
 		t.Fatal(err)
 	}
 	_, rest, _ := strings.Cut(string(text), "VmRSS:")
+	var kib int64
+	if _, err := fmt.Sscan(rest, &kib); err != nil {
+		t.Fatal(err)
+	}
+	return kib << 10
+}
+
+// Proportional is how many bytes of memory a process has now, with its share of what it has in common with others. Of a
+// worker the kernel tells it to root alone; to others its resident memory, which is more, has to do.
+func Proportional(t testing.TB, pid int) int64 {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+	if errors.Is(err, fs.ErrPermission) {
+		return Resident(t, pid)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "\nPss:")
 	var kib int64
 	if _, err := fmt.Sscan(rest, &kib); err != nil {
 		t.Fatal(err)

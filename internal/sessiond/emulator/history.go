@@ -83,7 +83,7 @@ func (h *history) wipe(t *Terminal) {
 func (h *history) appendRow(t *Terminal, r *row, next follower) {
 	cells := r.text(next)
 	if r.typedCols == len(cells) {
-		h.text = append(grow(h.text, len(r.typed)+rowEndBytes), r.typed...)
+		h.text, h.at = append(grow(h.text, len(r.typed)+rowEndBytes), r.typed...), r.typedStyle
 		return
 	}
 	at := h.at

@@ -6,49 +6,59 @@ package failpoint
 
 import (
 	"os"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 )
 
 // What the environment asked for, read once: the worker's program never sees this environment.
 var (
-	armed   = Point(os.Getenv("SPAWN_FAILPOINT"))
-	stops   = os.Getenv("SPAWN_FAILPOINT_STOP") == "1"
-	logPath = os.Getenv("SPAWN_FAILPOINT_LOG")
+	armed, passages = order(os.Getenv("SPAWN_FAILPOINT"))
+	stops           = os.Getenv("SPAWN_FAILPOINT_STOP") == "1"
+	logPath         = os.Getenv("SPAWN_FAILPOINT_LOG")
+
+	passed atomic.Int64 // how often the armed point was
 )
 
-// Pass notes that execution is at p, and ends the process if p is armed.
+// order reads a point, and at which passage of it to die.
+func order(text string) (Point, int64) {
+	name, nth, counted := strings.Cut(text, "#")
+	if !counted {
+		return Point(name), 1
+	}
+	n, err := strconv.ParseInt(nth, 10, 64)
+	if err != nil || n < 1 {
+		panic("failpoint: SPAWN_FAILPOINT=" + text)
+	}
+	return Point(name), n
+}
+
+// isDue counts a passage of p and reports whether it is the one at which to die.
+func isDue(p Point) bool { return p == armed && passed.Add(1) == passages }
+
+// Pass notes that execution is at p, and ends or stops the process if p is due.
 func Pass(p Point) {
 	note(p)
 	switch {
-	case p != armed:
+	case !isDue(p):
 	case stops:
-		stop()
+		stopHere()
 	default:
 		die()
 	}
 }
 
-// Tear stands before a write of b. If p is armed it writes the first half and ends the process.
+// Tear stands before a write of b. If p is due it writes the first half and ends the process, or stops it before.
 func Tear(p Point, b []byte, write func([]byte)) {
 	note(p)
 	switch {
-	case p != armed:
+	case !isDue(p):
 	case stops:
-		stop()
+		stopHere()
 	default:
 		write(b[:len(b)/2])
 		die()
-	}
-}
-
-// stopped says that the one stop has been.
-var stopped atomic.Bool
-
-// stop stops the process once, at the first passage.
-func stop() {
-	if stopped.CompareAndSwap(false, true) {
-		stopHere()
 	}
 }
 

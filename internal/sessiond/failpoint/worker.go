@@ -47,6 +47,7 @@ const (
 	FrameWritten Point = "frame.written"    // and their buffer is not wiped
 	Resized      Point = "resize.screen"    // the screen has the size, the terminal not yet
 	ReplayMade   Point = "replay.made"      // plaintext in memory, nothing queued
+	CaptureMade  Point = "capture.made"     // likewise
 	SignalRead   Point = "signal.read"      // a valid request
 	SignalSent   Point = "signal.sent"      // the process group has it, the sender no answer
 	SignalAcked  Point = "signal.acked"
@@ -69,7 +70,7 @@ var workerPoints = [...]Point{
 	Began, Hardened, LockPassed, FolderOpen, LockHeld, KeyMade, LogMade, StaleRemoved, StreamBound, LifecycleBound, BeforeReady, AfterReady,
 	Accepted, BeforeHello, HelloTorn, HelloWritten, TookOver, StartRead, PtyOpen, BeforeFork, AfterFork, Running, InputQueued, BeforeInput,
 	AfterInput, OutputRead, OutputShown, SegmentMade, RecordSealed, RecordTorn, RecordStored, LineTold, WipeBefore, WipeAfter, FrameBefore,
-	FrameTorn, FrameWritten, Resized, ReplayMade, SignalRead, SignalSent, SignalAcked, Reaped, OutputEnded, ExitTold, Ordered, EndStepped,
+	FrameTorn, FrameWritten, Resized, ReplayMade, CaptureMade, SignalRead, SignalSent, SignalAcked, Reaped, OutputEnded, ExitTold, Ordered, EndStepped,
 	LoopLeft, Parted, LogDestroyed, KeyDestroyed, SocketsClosed, LockRemoved, Retired,
 }
 

@@ -168,11 +168,11 @@ func replayVector(t *testing.T, path string) (out, dst []byte, err error, refuse
 		case "refused":
 			refused = uint64(number(1))
 		case "memory":
-			seg := segment{slot: int(number(1)), first: uint64(number(2)), last: uint64(number(3)), plain: number(4)}
+			seg := segment{slot: int32(number(1)), first: uint64(number(2)), last: uint64(number(3)), plain: number(4)}
 			l.segments = append(l.segments, seg)
 			l.next = seg.last + 1
 		case "file":
-			in = segment{slot: int(number(1))}.name()
+			in = segment{slot: int32(number(1))}.name()
 			files[in] = []byte{}
 		default:
 			part, failed := hex.DecodeString(strings.Join(words, ""))

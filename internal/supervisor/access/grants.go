@@ -33,6 +33,8 @@ type Grant struct {
 	Label    string    // as cleanText leaves it; may be empty
 	IssuedAt time.Time //
 	Expires  time.Time // zero: never
+
+	ahead *Ahead // of one that was issued before its pane was there; nil for any other
 }
 
 func (g *Grant) founds() bool { return g.ID == g.To.ID }
@@ -74,15 +76,23 @@ func (a *Authority) Issue(by Principal, o GrantOrder) (Grant, Token, error) {
 		return Grant{}, Token{}, &DeniedError{Admin, o.Scopes[0].On, by.String()}
 	}
 	return a.give(by, Grant{To: o.To, Scopes: slices.Clone(o.Scopes), Label: cleanText(o.Label)}, o.Life, func() error {
-		for _, s := range o.Scopes {
-			for _, r := range s.Rights.List() {
-				if err := a.Check(by, r, s.On); err != nil {
-					return err
-				}
-			}
+		if err := a.mayGive(by, o.Scopes); err != nil {
+			return err
 		}
 		return a.mayReach(by, o.To)
 	})
+}
+
+// mayGive reports the first right of the scopes that by lacks.
+func (a *Authority) mayGive(by Principal, scopes []Scope) error {
+	for _, s := range scopes {
+		for _, r := range s.Rights.List() {
+			if err := a.Check(by, r, s.On); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (o GrantOrder) check() error {
@@ -186,12 +196,15 @@ func (a *Authority) addLocked(by Principal, g *Grant, life time.Duration) (Token
 	case g.To.ID != "" && !a.livesLocked(g.To):
 		return Token{}, ErrNoGrant
 	}
-	room := grantsMax
+	room, links := grantsMax, linksMax
 	if !by.owns() {
-		room -= grantsKept
+		room, links = room-grantsKept, links-linksKept
 	}
 	if len(a.mu.grants) >= room {
 		return Token{}, fmt.Errorf("%w: there are %d grants; revoke some", ErrBusy, len(a.mu.grants))
+	}
+	if g.To.Kind == KindShare && len(a.mu.links) >= links {
+		return Token{}, fmt.Errorf("%w: there are %d share links; revoke some", ErrBusy, len(a.mu.links))
 	}
 	id, err := a.newIDLocked(g.To.Kind)
 	if err != nil {
@@ -211,6 +224,9 @@ func (a *Authority) addLocked(by Principal, g *Grant, life time.Duration) (Token
 			return Token{}, err
 		}
 		a.mu.tokens[g.To] = token.hash()
+		if g.To.Kind == KindShare {
+			a.mu.links[id] = newLink(token)
+		}
 	}
 	kept := g.copy()
 	a.mu.grants[id] = &kept
@@ -259,7 +275,7 @@ func (a *Authority) Grants(p Principal) []Grant {
 	var list []Grant
 	_ = a.act(func() error {
 		for _, g := range a.mu.grants {
-			if all || g.To == p || a.fromLocked(g, p) {
+			if !g.hidden() && (all || g.To == p || a.fromLocked(g, p)) {
 				list = append(list, g.copy())
 			}
 		}
@@ -361,6 +377,7 @@ func (a *Authority) endPrincipalLocked(p Principal, why What, actor Principal) {
 // and what it issued.
 func (a *Authority) endAroundLocked(p Principal) {
 	delete(a.mu.tokens, p)
+	delete(a.mu.links, p.ID) // no other principal has a link's id
 	var around []*Grant
 	for _, g := range a.mu.grants {
 		if g.By == p || g.To == p {

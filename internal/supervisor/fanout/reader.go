@@ -254,19 +254,13 @@ func (h *Hub) exitLocked(payload []byte) error {
 	return nil
 }
 
-func (h *Hub) foregroundLocked(payload []byte) error {
-	name, err := wire.DecodeForeground(payload)
-	if err != nil {
-		return err
-	}
-	h.factLocked(&h.mu.facts.Foreground, name, noticeForeground, Foreground{name})
-	return nil
-}
-
 func (h *Hub) noticeLocked(payload []byte) error {
 	n, err := wire.DecodeNotice(payload)
 	if err != nil {
 		return err
+	}
+	if n.Kind == wire.NoticeMark && !h.promptLocked(n.Text) {
+		return nil // a program printed it
 	}
 	h.report(Noticed{n})
 	switch n.Kind {
@@ -276,8 +270,6 @@ func (h *Hub) noticeLocked(payload []byte) error {
 		h.factLocked(&h.mu.facts.Cwd, n.Text, noticeCwd, Cwd{n.Text})
 	case wire.NoticeBell:
 		h.notifyLocked(noticeBell, Bell{})
-	case wire.NoticeMark:
-		h.promptLocked(n.Text)
 	case wire.NoticeHistoryLost:
 		h.gapLocked()
 	}

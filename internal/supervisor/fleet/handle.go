@@ -25,6 +25,7 @@ type Handle struct {
 	conn     *net.UnixConn
 	in       *wire.Reader // of the goroutine that calls Recv
 	out      *outbound
+	spec     *Spec // nil of an adopted one
 
 	exited chan struct{} // closed by Recv when EXIT came
 	lost   chan struct{} // closed by Recv when the connection ended, unless we closed it
@@ -46,6 +47,14 @@ func (f *Fleet) drive(id endpoint.SessionID, c *contact) *Handle {
 	return h
 }
 
+// Argv0 is the first word of the command that Launch started; "" of an adopted worker, of whose command nothing is known.
+func (h *Handle) Argv0() string {
+	if h.spec == nil {
+		return ""
+	}
+	return h.spec.Argv[0]
+}
+
 // ID names the terminal.
 func (h *Handle) ID() endpoint.SessionID { return h.id }
 
@@ -55,6 +64,14 @@ func (h *Handle) Hello() wire.Hello {
 	hello := h.hello
 	hello.Capabilities = slices.Clone(hello.Capabilities)
 	return hello
+}
+
+// Launched is what the worker was launched with. It reports false for one that was adopted: nobody kept that.
+func (h *Handle) Launched() (Spec, bool) {
+	if h.spec == nil {
+		return Spec{}, false
+	}
+	return *h.spec, true
 }
 
 // WorkerPID is the worker's process id, for people to look at; 0 when the system does not say. Nothing

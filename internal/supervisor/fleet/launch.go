@@ -32,7 +32,9 @@ func (f *Fleet) Launch(ctx context.Context, id endpoint.SessionID, s Spec) (*Han
 		return nil, fmt.Errorf("launch terminal %s: %w", id, err)
 	}
 	c.hello.State, c.hello.Cols, c.hello.Rows = wire.StateRunning, s.Cols, s.Rows
-	return f.drive(id, c), nil
+	h := f.drive(id, c)
+	h.spec = &s
+	return h, nil
 }
 
 // launch runs the steps of the drawing at the top of the package, in order.

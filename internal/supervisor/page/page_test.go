@@ -28,8 +28,8 @@ func TestHelloTellsEveryPaneAndThenWhatChanges(t *testing.T) {
 	h.send(`{"id":7,"verb":"hello","params":{"proto":2}}`)
 	h.hearOK(7)
 	for i, want := range []string{
-		`{"id":"p0","name":"","title":"","state":"exited","cols":0,"rows":0,"exit_code":3,"signal":"","foreground":"","window":"","index":0,"archive":null}`,
-		`{"id":"p1","name":"","title":"a]0;b","state":"running","cols":0,"rows":0,"exit_code":null,"signal":"","foreground":"","window":"","index":0,"archive":null}`,
+		`{"id":"p0","name":"","title":"","state":"exited","cols":0,"rows":0,"exit_code":3,"signal":"","argv0":"","foreground":"","window":"","index":0,"archive":null}`,
+		`{"id":"p1","name":"","title":"a]0;b","state":"running","cols":0,"rows":0,"exit_code":null,"signal":"","argv0":"","foreground":"","window":"","index":0,"archive":null}`,
 	} {
 		if m := h.hear(); m.Event != "pane" || string(m.Pane) != want {
 			t.Errorf("pane %d: %s", i, m.Pane)
@@ -458,7 +458,7 @@ func TestEventsAreTold(t *testing.T) {
 			t.Errorf("%T: %s, want %s", e, got, want)
 		}
 	}
-	for _, e := range []fanout.Event{fanout.Title{Text: "x"}, fanout.Cwd{Text: "/"}, fanout.Foreground{Name: "vim"}} {
+	for _, e := range []fanout.Event{fanout.Title{Text: "x"}, fanout.Cwd{Text: "/"}, fanout.Foreground{Name: "vim"}, fanout.Removed{}} {
 		if err := v.sink.Event(e); err != nil { // told by the list of panes
 			t.Error(err)
 		}
@@ -667,6 +667,32 @@ func TestNewsOfTheArrangementIsToldOnce(t *testing.T) {
 	}
 }
 
+// How panes are arranged that the link does not show is not told: not even that it has changed.
+func TestAVisitorIsToldOfItsOwnPlaceAlone(t *testing.T) {
+	for resource, told := range map[string]bool{"pane:p0": false, "session:s0": true} {
+		h := serveVisit(t, &Visit{Resource: resource, Right: "read", ExpiresAt: 9})
+		h.send(`{"id":1,"verb":"hello","params":{"proto":2}}`)
+		if got, want := h.hearOK(1), `"visit":{"resource":"`+resource+`","right":"read","expires_at":9}}`; !strings.HasSuffix(got, want) {
+			t.Errorf("hello: %s, want …%s", got, want)
+		}
+		for h.hear().Event != "panes_ready" {
+		}
+		h.board.Arranged()
+		if told {
+			if m := h.hear(); m.Event != "arranged" {
+				t.Errorf("%s: heard %+v", resource, m)
+			}
+			continue
+		}
+		for _, id := range []string{"p0", "p1"} { // the news would come with the first, or before the second
+			h.board.Put(PaneInfo{ID: id})
+			if m := h.hear(); m.Event != "pane" {
+				t.Errorf("%s: heard %+v", resource, m)
+			}
+		}
+	}
+}
+
 func TestPlainTextIsPlain(t *testing.T) {
 	for in, want := range map[string]string{
 		"vim": "vim", "": "", "  a  b ": "a  b", "a\x00\x1b[31mb\u202e\u200d\u2066c": "a[31mbc", "a\nb\tc": "a b c", strings.Repeat("é", 20): strings.Repeat("é", 8),
@@ -693,7 +719,7 @@ func TestTheLargestMessageFits(t *testing.T) {
 	worst := strings.Repeat(`"`, 2000)
 	b := NewBoard()
 	code := 1 << 32
-	b.Put(PaneInfo{ID: "p999999999", Name: worst, Title: worst, Foreground: worst, Signal: worst[:32], State: PaneRunning, ExitCode: &code, Window: "w999999999"})
+	b.Put(PaneInfo{ID: "p999999999", Name: worst, Title: worst, Foreground: worst, Argv0: worst, Signal: worst[:32], State: PaneRunning, ExitCode: &code, Window: "w999999999"})
 	p, _ := b.Get("p999999999")
 	go out.putUrgent(k.ctx, PaneEvent{"pane", p})
 	await(t, out.urgent, "the pane")

@@ -14,7 +14,7 @@ const (
 	SessionCreated ChangeKind = "session.created"
 	WindowCreated  ChangeKind = "window.created" // its nodes are part of it
 	PaneRemoved    ChangeKind = "pane.removed"
-	PaneCreated    ChangeKind = "pane.created" // its float and its tags are part of it; its end is not
+	PaneCreated    ChangeKind = "pane.created" // its float, tags and argv0 are part of it; its end is not
 
 	SessionRenamed ChangeKind = "session.renamed"
 	SessionMoved   ChangeKind = "session.moved" // among the others
@@ -25,8 +25,9 @@ const (
 	PaneMoved      ChangeKind = "pane.moved" // to another window or layer, or as a float
 	PaneTagged     ChangeKind = "pane.tagged"
 	PaneExited     ChangeKind = "pane.exited"
-	PaneRevived    ChangeKind = "pane.revived"  // given up before, and found alive
-	PaneArchive    ChangeKind = "pane.archived" // what there is of an archive is another
+	PaneRevived    ChangeKind = "pane.revived"   // given up before, and found alive
+	PaneRestarted  ChangeKind = "pane.restarted" // another worker backs it
+	PaneArchive    ChangeKind = "pane.archived"  // what there is of an archive is another
 
 	WindowLayoutChanged ChangeKind = "window.layout_changed" // nodes, zoom, and so the revision
 	WindowActivated     ChangeKind = "window.activated"      // another pane of it has the keys
@@ -39,7 +40,7 @@ const (
 var changeOrder = []ChangeKind{
 	SessionCreated, WindowCreated, PaneRemoved, PaneCreated,
 	SessionRenamed, SessionMoved, WindowRenamed, WindowMoved,
-	PaneRenamed, PaneTitled, PaneMoved, PaneTagged, PaneExited, PaneRevived, PaneArchive,
+	PaneRenamed, PaneTitled, PaneMoved, PaneTagged, PaneExited, PaneRevived, PaneRestarted, PaneArchive,
 	WindowLayoutChanged, WindowActivated, WindowClosed, SessionClosed,
 }
 
@@ -159,7 +160,9 @@ func (d *differ) panes(before, after Tree) {
 		d.add(was.Title != p.Title, PaneTitled, session, p.Window, p.ID)
 		d.add(was.Window != p.Window || !was.Float.equal(p.Float), PaneMoved, session, p.Window, p.ID)
 		d.add(!slices.Equal(was.Tags, p.Tags), PaneTagged, session, p.Window, p.ID)
-		d.add(was.End != nil && p.End == nil, PaneRevived, session, p.Window, p.ID)
+		another := was.SessionID != p.SessionID
+		d.add(!another && was.End != nil && p.End == nil, PaneRevived, session, p.Window, p.ID)
+		d.add(another, PaneRestarted, session, p.Window, p.ID)
 		d.add(!equalPointers(was.Archive, p.Archive), PaneArchive, session, p.Window, p.ID)
 	}
 	were := byID(before.Windows, Window.id)

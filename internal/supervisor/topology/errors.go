@@ -34,6 +34,8 @@ var (
 
 	// ErrArchive means that the operation needs an archive, and the pane is none.
 	ErrArchive = errors.New("not an archive")
+	// ErrIsArchive means that the operation needs a pane with a terminal, and the pane is an archive.
+	ErrIsArchive = errors.New("an archive")
 	// ErrNotEmpty means that a whole tree can only be restored into an empty one.
 	ErrNotEmpty = errors.New("the arrangement is not empty")
 

@@ -115,14 +115,22 @@ func (t *Tree) adopt(worker string) (Pane, error) {
 
 // admits checks a worker that is about to back a new pane.
 func (t Tree) admits(worker string) error {
+	if err := t.backs(worker); err != nil {
+		return err
+	}
+	if len(t.Panes) >= PanesMax {
+		return fmt.Errorf("there are %d panes: %w", len(t.Panes), ErrFull)
+	}
+	return nil
+}
+
+// backs checks a worker that is about to back a pane, be it a new one or not.
+func (t Tree) backs(worker string) error {
 	if !isUUID(worker) {
 		return fmt.Errorf("worker %q: %w", worker, ErrWorker)
 	}
 	if p, known := t.PaneOf(worker); known {
 		return fmt.Errorf("worker %s has pane %s: %w", worker, p.ID, ErrDuplicate)
-	}
-	if len(t.Panes) >= PanesMax {
-		return fmt.Errorf("there are %d panes: %w", len(t.Panes), ErrFull)
 	}
 	return nil
 }
@@ -203,7 +211,7 @@ func (t *Tree) newPane(window string, s Start) (Pane, error) {
 	if err != nil {
 		return Pane{}, err
 	}
-	p := Pane{ID: id, Window: window, SessionID: s.Worker, Name: name, Tags: tags}
+	p := Pane{ID: id, Window: window, SessionID: s.Worker, Name: name, Argv0: CleanArgv0(s.Argv0), Tags: tags}
 	t.Panes = append(t.Panes, p)
 	return p, nil
 }

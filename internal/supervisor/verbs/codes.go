@@ -55,12 +55,16 @@ const (
 	CodeNotAtPrompt  Code = "conflict.not_at_prompt"
 	CodeRecoveryBusy Code = "conflict.recovery_busy"
 	CodeNotEmpty     Code = "conflict.not_empty"
+	CodeOwnPane      Code = "conflict.own_pane"
 	CodeNotArchive   Code = "conflict.not_archive"
+	CodeArchive      Code = "conflict.archive"
+	CodeNoCommand    Code = "conflict.no_command"
 	CodeCorrupt      Code = "conflict.checkpoint_corrupt"
 	CodeExpired      Code = "conflict.checkpoint_expired"
 
 	CodeNoHistory        Code = "unavailable.history"
 	CodeNoMarks          Code = "unavailable.marks"
+	CodeOutcome          Code = "unavailable.outcome"
 	CodeSettingsFile     Code = "unavailable.settings"
 	CodeNotInForce       Code = "unavailable.not_in_force"
 	CodeSpawn            Code = "unavailable.spawn"
@@ -119,8 +123,11 @@ var codes = slices.Concat(
 		{CodeChanged, "somebody else changed the settings file meanwhile; nothing was written", nil, false},
 		{CodeNotAtPrompt, "the shell is not at its prompt", nil, false},
 		{CodeRecoveryBusy, "a checkpoint is being written", nil, false},
+		{CodeOwnPane, "the caller is in that pane, and would be shown its own output without end", nil, false},
 		{CodeNotEmpty, "there are sessions, windows or panes already", nil, false},
 		{CodeNotArchive, "the pane is no archive", nil, false},
+		{CodeArchive, "the pane is an archive: pane.relaunch replaces it", nil, false},
+		{CodeNoCommand, "nobody knows what ran in the pane: an earlier spawnd started it", nil, false},
 		{CodeCorrupt, "the checkpoint is damaged, or its generation is there twice", nil, false},
 		{CodeExpired, "the checkpoint has expired, or is from the future", nil, false},
 		{CodeNoDaemon, "no spawnd listens, it is on its way out, or it went away before it answered", nil, true},
@@ -131,6 +138,7 @@ var codes = slices.Concat(
 		{CodeStart, "the terminal could not be started", nil, false},
 		{CodeNoHistory, "the terminal's log cannot be read", nil, false},
 		{CodeNoMarks, "the shell does not mark its prompts (OSC 133)", nil, false},
+		{CodeOutcome, "what was asked for may have been done, and nobody can tell", nil, true},
 		{CodeSettingsFile, "the settings file cannot be read or written safely", nil, false},
 		{CodeNotInForce, "a part of spawnd could not get ready for the new settings; the old ones are in force", nil, false},
 		{CodeSpawn, "the new execution failed", nil, false},

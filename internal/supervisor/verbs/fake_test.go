@@ -75,6 +75,10 @@ func (s *fakeServer) KillPane(_ context.Context, id string) error {
 	return noPane(id)
 }
 
+func (s *fakeServer) RestartPane(_ context.Context, p PaneRestartParams) (PaneResult, error) {
+	return PaneResult{onePane}, noPane(p.Pane)
+}
+
 func (s *fakeServer) RenamePane(_ context.Context, id, name string) (Pane, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,6 +104,18 @@ func (s *fakeServer) Grants(context.Context, Empty) (GrantListResult, error) {
 
 func (s *fakeServer) RevokeGrant(context.Context, GrantRevokeParams) (Empty, error) {
 	return Empty{}, Errorf(CodeNoGrant, "there is no such grant")
+}
+
+func (s *fakeServer) CreateShare(context.Context, ShareCreateParams) (ShareCreateResult, error) {
+	return ShareCreateResult{}, Errorf(CodeFull, "no room")
+}
+
+func (s *fakeServer) Shares(context.Context, Empty) (ShareListResult, error) {
+	return ShareListResult{}, nil
+}
+
+func (s *fakeServer) RevokeShare(context.Context, ShareRevokeParams) (Empty, error) {
+	return Empty{}, Errorf(CodeNoGrant, "there is no such link")
 }
 
 func (s *fakeServer) Devices(context.Context, Empty) (DeviceListResult, error) {

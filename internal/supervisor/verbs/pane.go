@@ -24,6 +24,8 @@ type Panes interface {
 	NewPane(ctx context.Context, p PaneNewParams) (Pane, error)
 	// KillPane ends the pane's terminal and takes the pane away.
 	KillPane(ctx context.Context, id string) error
+	// RestartPane ends the pane's program and starts one in its place.
+	RestartPane(ctx context.Context, p PaneRestartParams) (PaneResult, error)
 	RenamePane(ctx context.Context, id, name string) (Pane, error)
 	// AttachPane adds a viewer. The sink is closed with an error too.
 	AttachPane(ctx context.Context, id string, sink fanout.Sink, o fanout.AttachOptions) (Viewer, error)
@@ -31,11 +33,12 @@ type Panes interface {
 
 // Names of the verbs of panes.
 const (
-	PaneList   = "pane.list"
-	PaneNew    = "pane.new"
-	PaneClose  = "pane.close"
-	PaneRename = "pane.rename"
-	PaneStream = "pane.stream"
+	PaneList    = "pane.list"
+	PaneNew     = "pane.new"
+	PaneClose   = "pane.close"
+	PaneRestart = "pane.restart"
+	PaneRename  = "pane.rename"
+	PaneStream  = "pane.stream"
 )
 
 type (
@@ -54,6 +57,7 @@ type (
 		Rows       uint16    `json:"rows" help:"rows"`
 		ExitCode   *int      `json:"exit_code" help:"how the shell ended; null while it runs, after a signal, and when unknown"`
 		Signal     string    `json:"signal" help:"the signal that ended the shell; empty when none did"`
+		Argv0      string    `json:"argv0,omitzero" help:"name of what it was started with, without its folder; left out when that is not known, as of an archive"`
 		Foreground string    `json:"foreground" help:"name of the command in the foreground"`
 		Viewers    int       `json:"viewers" help:"how many are attached"`
 		Session    string    `json:"session" like:"session" help:"id of the session that it is in"`
@@ -83,6 +87,13 @@ type (
 
 	PaneCloseParams struct {
 		Pane string `json:"pane" like:"pane" help:"id of the pane"`
+	}
+
+	// PaneRestartParams say what runs in the pane from now on.
+	PaneRestartParams struct {
+		Pane string   `json:"pane" like:"pane" help:"id of the pane"`
+		Argv []string `json:"argv,omitzero" min:"1" max:"256" cli:"rest" help:"the command and its arguments; left out: as before, if this spawnd started that"`
+		Cwd  string   `json:"cwd,omitzero" like:"abspath" max:"4096" help:"absolute path of the folder to start in; left out: as before, or the home folder if another spawnd started that"`
 	}
 
 	PaneRenameParams struct {
@@ -117,11 +128,12 @@ type (
 	}
 )
 
-func (Empty) on() Resource              { return ServerRoot }
-func (PaneNewParams) on() Resource      { return ServerRoot }
-func (p PaneCloseParams) on() Resource  { return onPane(p.Pane) }
-func (p PaneRenameParams) on() Resource { return onPane(p.Pane) }
-func (p PaneStreamParams) on() Resource { return onPane(p.Pane) }
+func (Empty) on() Resource               { return ServerRoot }
+func (PaneNewParams) on() Resource       { return ServerRoot }
+func (p PaneCloseParams) on() Resource   { return onPane(p.Pane) }
+func (p PaneRestartParams) on() Resource { return onPane(p.Pane) }
+func (p PaneRenameParams) on() Resource  { return onPane(p.Pane) }
+func (p PaneStreamParams) on() Resource  { return onPane(p.Pane) }
 
 var paneVerbs = []Verb{
 	row[Empty, PaneListResult]{
@@ -144,6 +156,15 @@ var paneVerbs = []Verb{
 			return Empty{}, a.KillPane(ctx, p.Pane)
 		},
 	}.verb(),
+	row[PaneRestartParams, PaneResult]{
+		Name: PaneRestart, Summary: "end a pane's program, by TERM and by KILL two seconds later, and start one in its place", Right: RightSpawn,
+		Also:    []also[PaneRestartParams]{{Right: RightAdmin}},
+		Errors:  []Code{CodeNoPane, CodeArchive, CodeNoCommand, CodeStart},
+		Example: PaneRestartParams{Pane: "p0"},
+		Do: func(ctx context.Context, a *ask, p PaneRestartParams) (PaneResult, error) {
+			return a.RestartPane(ctx, p)
+		},
+	}.verb(),
 	row[PaneRenameParams, PaneResult]{
 		Name: PaneRename, Summary: "name a pane", Right: RightWrite, Also: []also[PaneRenameParams]{{Right: RightRead}},
 		Errors: []Code{CodeNoPane, CodeInvalidName}, Example: PaneRenameParams{"p0", "build"},
@@ -153,10 +174,10 @@ var paneVerbs = []Verb{
 		},
 	}.verb(),
 	row[PaneStreamParams, PaneStreamResult]{
-		Name: PaneStream, Summary: "make the connection a viewer of a pane", Right: RightRead, Stream: true,
+		Name: PaneStream, Summary: "make the connection a viewer of a pane", Right: RightRead, Stream: true, Types: true,
 		Also: []also[PaneStreamParams]{{RightWrite, "unless read_only is set", PaneStreamParams.types}},
 		Errors: []Code{
-			CodeNoPane, CodeInvalidSize, CodeInvalidName, CodeEnded, CodeFull, CodeNoViewer,
+			CodeNoPane, CodeInvalidSize, CodeInvalidName, CodeEnded, CodeFull, CodeNoViewer, CodeOwnPane,
 		},
 		Example: PaneStreamParams{Pane: "p0", Cols: 120, Rows: 40, History: true},
 		Do:      attach,
@@ -196,6 +217,8 @@ func (p PaneNewParams) check() *Error {
 	}
 	return checkSize(p.Cols, p.Rows)
 }
+
+func (p PaneRestartParams) check() *Error { return PaneNewParams{Argv: p.Argv}.check() }
 
 func (p PaneStreamParams) check() *Error {
 	if p.ReadOnly && p.Take {

@@ -2,8 +2,9 @@
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type Desk, paneLabel } from './desk';
+import type { Desk } from './desk';
 import { Checkpoints } from './records';
+import { ShareForm, Comers } from './share';
 import { shortcutHelp } from './shortcuts';
 import { type Dialog, dialog, say } from './ui';
 import { wordsOf } from './words';
@@ -25,7 +26,7 @@ export function Dialogs({ desk }: { desk: Desk }) {
 function Content({ open, desk }: { open: Dialog; desk: Desk }) {
   switch (open.kind) {
     case 'help':
-      return <Help />;
+      return <Help guest={desk.guest} />;
     case 'close':
       return <ConfirmClose desk={desk} id={open.pane} />;
     case 'paste':
@@ -36,10 +37,16 @@ function Content({ open, desk }: { open: Dialog; desk: Desk }) {
       return <SelectText text={open.text} />;
     case 'rename':
       return <Rename desk={desk} id={open.pane} />;
+    case 'renameWindow':
+      return <RenameWindow desk={desk} id={open.window} />;
     case 'closeWindow':
       return <ConfirmCloseWindow desk={desk} id={open.window} panes={open.panes} />;
     case 'records':
       return <Records desk={desk} />;
+    case 'share':
+      return <ShareDialog desk={desk} id={open.pane} />;
+    case 'comers':
+      return <ComersDialog desk={desk} />;
     case 'relaunch':
       return <Relaunch desk={desk} id={open.pane} />;
   }
@@ -78,7 +85,7 @@ function ConfirmClose({ desk, id }: { desk: Desk; id: string }) {
     void desk.close(pane);
   };
   return (
-    <Modal title={`Close ${paneLabel(pane.info.value)}?`}>
+    <Modal title={`Close ${desk.label(pane)}?`}>
       <p>Its shell ends, and so does what runs in it. Closing this tab of the browser would not.</p>
       <div class="actions">
         <button type="button" onClick={dismiss}>
@@ -193,28 +200,66 @@ function SelectText({ text }: { text: string }) {
 
 function Rename({ desk, id }: { desk: Desk; id: string }) {
   const pane = desk.find(id);
+  if (!pane) return null;
+  return (
+    <NameForm
+      title="Rename terminal"
+      name={pane.info.value.name}
+      instead={desk.label(pane)}
+      hint="Without a name the program’s own title is shown."
+      desk={desk}
+      take={(name) => desk.rename(pane, name)}
+    />
+  );
+}
+
+/** A tab is a window, and a window's name is what a checkpoint keeps of all of this. */
+function RenameWindow({ desk, id }: { desk: Desk; id: string }) {
+  const window = desk.windows.value.find((at) => at.window === id);
+  const pane = desk.find(window?.active ?? '');
+  if (!window) return null;
+  return (
+    <NameForm
+      title="Rename tab"
+      name={window.name}
+      instead={pane ? desk.label(pane) : ''}
+      hint="Without a name the tab is called by its terminal. Checkpoints keep it."
+      desk={desk}
+      take={(name) => desk.renameWindow(id, name)}
+    />
+  );
+}
+
+function NameForm(props: {
+  title: string;
+  name: string;
+  /** What is shown when there is no name. */
+  instead: string;
+  hint: string;
+  desk: Desk;
+  take(name: string): Promise<void>;
+}) {
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => input.current?.select(), []);
-  if (!pane) return null;
   const submit = (event: Event) => {
     event.preventDefault();
     const name = input.current?.value ?? '';
     dismiss();
-    void desk.rename(pane, name);
-    pane.screen.term.focus();
+    void props.take(name);
+    props.desk.active.value?.screen.term.focus();
   };
   return (
-    <Modal title="Rename terminal">
+    <Modal title={props.title}>
       <form onSubmit={submit}>
         <input
           ref={input}
           class="address"
           maxLength={64}
-          defaultValue={pane.info.value.name}
-          placeholder={paneLabel(pane.info.value)}
+          defaultValue={props.name}
+          placeholder={props.instead}
           aria-label="Name"
         />
-        <p class="faint">Without a name the program’s own title is shown.</p>
+        <p class="faint">{props.hint}</p>
         <div class="actions">
           <button type="button" onClick={dismiss}>
             Cancel
@@ -245,6 +290,33 @@ function Records({ desk }: { desk: Desk }) {
   );
 }
 
+function ShareDialog({ desk, id }: { desk: Desk; id: string }) {
+  const pane = desk.find(id);
+  if (!pane) return null;
+  return (
+    <Modal title={`Share ${desk.label(pane)}`}>
+      <ShareForm desk={desk} id={id} />
+    </Modal>
+  );
+}
+
+function ComersDialog({ desk }: { desk: Desk }) {
+  return (
+    <Modal title="Links and browsers" wide>
+      <p>
+        Whoever has a link sees what it leads to, until it ends. A paired browser can do everything
+        that you can. What ends here is closed there at once; terminals go on.
+      </p>
+      <Comers desk={desk} />
+      <div class="actions">
+        <button type="button" onClick={dismiss}>
+          Done
+        </button>
+      </div>
+    </Modal>
+  );
+}
+
 function Relaunch({ desk, id }: { desk: Desk; id: string }) {
   const pane = desk.find(id);
   const [line, setLine] = useState('/bin/sh');
@@ -260,7 +332,7 @@ function Relaunch({ desk, id }: { desk: Desk; id: string }) {
     if (!why) dismiss();
   };
   return (
-    <Modal title={`Relaunch ${paneLabel(pane.info.value)}`}>
+    <Modal title={`Relaunch ${desk.label(pane)}`}>
       <form onSubmit={(event) => void submit(event)}>
         <p>
           This starts a new program in the place of the record, whose text goes. It continues
@@ -311,16 +383,17 @@ function Relaunch({ desk, id }: { desk: Desk; id: string }) {
   );
 }
 
-function Help() {
+function Help({ guest }: { guest: boolean }) {
   return (
     <Modal title="Keys and help" wide>
       <p>
-        Everything else goes to the terminal. It lives on the host: close this tab, lose the
-        network, restart spawnd, and it is here when you come back.
+        {guest
+          ? 'You are a visitor here, by a link that somebody gave you. The terminal lives on their host.'
+          : 'Everything else goes to the terminal. It lives on the host: close this tab, lose the network, restart spawnd, and it is here when you come back.'}
       </p>
       <table>
         <tbody>
-          {shortcutHelp.map(([keys, what]) => (
+          {shortcutHelp(guest).map(([keys, what]) => (
             <tr key={keys}>
               <th scope="row">
                 <kbd>{keys}</kbd>

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
-import { type Desk, paneLabel } from './desk';
+import type { Desk } from './desk';
 import { Icon } from './icons';
 import type { Pane } from './pane';
 import { changeFontSize, fontSize, look, resetFontSize, screenReader } from './settings';
@@ -59,13 +59,13 @@ export function Menu({ desk }: { desk: Desk }) {
           <Item off={!pane} run={choose(() => void pane?.reveal.search())} keys="Ctrl+Shift+F">
             Find in scrollback
           </Item>
-          <Item off={!pane} run={choose(() => pane && saveHistory(pane))}>
+          <Item off={!pane} run={choose(() => pane && saveHistory(desk, pane))}>
             Save history as text
           </Item>
           <Item off={!pane} run={choose(() => pane && showText(pane))}>
             Select text
           </Item>
-          {desk.arranges.value && (
+          {desk.arranges.value && !desk.guest && (
             <>
               <Item off={!pane} run={choose(() => void desk.split('cols'))} keys="Ctrl+Shift+E">
                 Split right
@@ -76,14 +76,28 @@ export function Menu({ desk }: { desk: Desk }) {
               <Item off={!several} run={choose(() => void desk.zoom())} keys="Ctrl+Shift+Z">
                 {desk.tab.value?.window?.zoomed ? 'Show the others again' : 'Zoom'}
               </Item>
+              <Item off={!several} run={choose(() => void desk.float())} keys="Ctrl+Shift+G">
+                {isFloat(desk) ? 'Back into the splits' : 'Float above the splits'}
+              </Item>
             </>
           )}
-          <Item off={!pane} run={choose(() => pane && openRename(pane))} keys="Ctrl+Shift+L">
-            Rename terminal
-          </Item>
-          <Item off={!pane} run={choose(() => pane && desk.requestClose(pane))} keys="Ctrl+Shift+X">
-            Close terminal
-          </Item>
+          {!desk.guest && (
+            <>
+              <Item off={!pane} run={choose(() => pane && openRename(pane))} keys="Ctrl+Shift+L">
+                Rename terminal
+              </Item>
+              <Item
+                off={!pane}
+                run={choose(() => pane && desk.requestClose(pane))}
+                keys="Ctrl+Shift+X"
+              >
+                Close terminal
+              </Item>
+              <Item off={!pane || !desk.connected.value} run={choose(() => pane && share(pane))}>
+                Share terminal
+              </Item>
+            </>
+          )}
           <hr />
           <div class="menu-row">
             <span>Text size</span>
@@ -145,14 +159,25 @@ export function Menu({ desk }: { desk: Desk }) {
             <kbd>{screenReader.value ? 'on' : 'off'}</kbd>
           </button>
           <hr />
-          <Item
-            run={choose(() => {
-              dialog.value = { kind: 'records' };
-            })}
-          >
-            Checkpoints
-          </Item>
-          <Item run={choose(() => void desk.pairAnother())}>Pair another browser</Item>
+          {!desk.guest && (
+            <>
+              <Item
+                run={choose(() => {
+                  dialog.value = { kind: 'records' };
+                })}
+              >
+                Checkpoints
+              </Item>
+              <Item
+                run={choose(() => {
+                  dialog.value = { kind: 'comers' };
+                })}
+              >
+                Links and browsers
+              </Item>
+              <Item run={choose(() => void desk.pairAnother())}>Pair another browser</Item>
+            </>
+          )}
           <Item
             run={choose(() => {
               dialog.value = { kind: 'help' };
@@ -193,8 +218,17 @@ function step(root: HTMLElement | null, by: number): void {
   all[(at + by + all.length) % all.length]?.focus();
 }
 
+function isFloat(desk: Desk): boolean {
+  const floats = desk.tab.value?.window?.floats ?? [];
+  return floats.some(({ pane }) => pane === desk.active.value?.id);
+}
+
 function openRename(pane: Pane): void {
   dialog.value = { kind: 'rename', pane: pane.id };
+}
+
+function share(pane: Pane): void {
+  dialog.value = { kind: 'share', pane: pane.id };
 }
 
 function wholeText(pane: Pane): string {
@@ -208,11 +242,12 @@ function showText(pane: Pane): void {
 }
 
 /** Hands the whole history and the screen to the browser as a file. */
-export function saveHistory(pane: Pane): void {
+function saveHistory(desk: Desk, pane: Pane): void {
   const url = URL.createObjectURL(new Blob([wholeText(pane)], { type: 'text/plain' }));
   const link = document.createElement('a');
   link.href = url;
-  link.download = `${paneLabel(pane.info.value)
+  link.download = `${desk
+    .label(pane)
     .replace(/[^\p{L}\p{N}._-]+/gu, '-')
     .slice(0, 60)}.txt`;
   link.click();

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from 'preact/hooks';
 import { safeTitle } from '../term/title';
-import { type Desk, paneLabel } from './desk';
+import type { Desk } from './desk';
 import { Icon } from './icons';
 import type { Tab as TabOf } from './layout';
 import { Menu } from './menu';
@@ -24,7 +24,7 @@ export function TabBar({ desk }: { desk: Desk }) {
       <button
         type="button"
         class="tool"
-        hidden={desk.halted !== null}
+        hidden={desk.halted !== null || desk.guest}
         aria-label="New terminal"
         title="New terminal (Ctrl+Shift+Enter)"
         onClick={() => void desk.create()}
@@ -51,16 +51,20 @@ function TabItem(props: { tab: TabOf; desk: Desk; session: string; heading: bool
   }, [selected]);
   if (!pane) return null;
   const info = pane.info.value;
-  const label = safeTitle(tab.window?.name ?? '') || paneLabel(info);
+  const label = safeTitle(tab.window?.name ?? '') || desk.label(pane);
   const more = tab.panes.length > 1 ? tab.panes.length : 0;
+  const home = !desk.guest;
   const rename = () => {
-    dialog.value = { kind: 'rename', pane: pane.id };
+    if (!home) return;
+    dialog.value = tab.window
+      ? { kind: 'renameWindow', window: tab.key }
+      : { kind: 'rename', pane: pane.id };
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === 'F2') rename();
     else if (event.key === 'ArrowRight') moveFocus(event, 1);
     else if (event.key === 'ArrowLeft') moveFocus(event, -1);
-    else if (event.key === 'Delete') desk.requestCloseTab(tab);
+    else if (event.key === 'Delete' && home) desk.requestCloseTab(tab);
     else return;
     event.preventDefault();
   };
@@ -80,7 +84,7 @@ function TabItem(props: { tab: TabOf; desk: Desk; session: string; heading: bool
           role="tab"
           aria-selected={selected}
           aria-controls="stage"
-          aria-keyshortcuts="Delete F2"
+          {...(home && { 'aria-keyshortcuts': 'Delete F2' })}
           tabIndex={selected ? 0 : -1}
           title={session ? `${session}: ${label}` : label}
           onClick={() => desk.showTab(tab)}
@@ -100,16 +104,18 @@ function TabItem(props: { tab: TabOf; desk: Desk; session: string; heading: bool
           )}
         </button>
         {/* For a pointer only: a list of tabs may hold nothing but tabs. Delete and the menu close too. */}
-        <button
-          type="button"
-          class="shut"
-          aria-hidden="true"
-          title={`Close ${label}`}
-          tabIndex={-1}
-          onClick={() => desk.requestCloseTab(tab)}
-        >
-          <Icon name="close" />
-        </button>
+        {home && (
+          <button
+            type="button"
+            class="shut"
+            aria-hidden="true"
+            title={`Close ${label}`}
+            tabIndex={-1}
+            onClick={() => desk.requestCloseTab(tab)}
+          >
+            <Icon name="close" />
+          </button>
+        )}
       </div>
     </>
   );
@@ -131,7 +137,7 @@ export function Switcher({ desk }: { desk: Desk }) {
             aria-current={desk.active.value === pane}
             onClick={() => void desk.show(pane)}
           >
-            {paneLabel(pane.info.value)}
+            {desk.label(pane)}
           </button>
         ) : null;
       })}

@@ -11,8 +11,11 @@ export type Dialog =
   | { kind: 'pair'; url: string }
   | { kind: 'text'; text: string }
   | { kind: 'rename'; pane: string }
+  | { kind: 'renameWindow'; window: string }
   | { kind: 'closeWindow'; window: string; panes: number }
   | { kind: 'records' }
+  | { kind: 'share'; pane: string }
+  | { kind: 'comers' }
   | { kind: 'relaunch'; pane: string };
 
 export interface Notice {

@@ -75,6 +75,8 @@ export interface HelloParams {
 export interface HelloResult {
   server: Server;
   viewer_name: string;
+  principal: string;
+  visit: Visit | null;
 }
 
 export interface HistoryDeltaEvent {
@@ -115,6 +117,7 @@ export interface PaneInfo {
   rows: number;
   exit_code: number | null;
   signal: string;
+  argv0: string;
   foreground: string;
   window: string;
   index: number;
@@ -191,6 +194,12 @@ export interface ViewResizeParams {
 export interface ViewSnapshotParams {
   pane: string;
   full: boolean;
+}
+
+export interface Visit {
+  resource: string;
+  right: string;
+  expires_at: number;
 }
 
 /** Every request of the page's own: its parameters and its result. */
