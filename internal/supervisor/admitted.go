@@ -4,6 +4,9 @@ package supervisor
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"sync"
 
 	"spawn/internal/supervisor/access"
@@ -28,6 +31,7 @@ type admission struct {
 	right access.Right    // needed on on
 	on    access.Resource // "": nothing is needed but that who lives
 	page  bool            // it is the connection of a page
+	in    string          // pane that the viewer is shown in; "" for none, or when nobody knows
 	end   func()          // may be called more than once, and while it ends anyway; must not wait for anybody
 }
 
@@ -74,6 +78,21 @@ func (as *admissions) review() {
 	}
 }
 
+// shows reports whether a pane is the other, or shows it, be it through panes between.
+func (as *admissions) shows(pane, other string) bool {
+	as.mu.Lock()
+	defer as.mu.Unlock()
+	reached := []string{pane}
+	for i := 0; i < len(reached) && reached[i] != other; i++ {
+		for a := range as.mu.open {
+			if a.in == reached[i] && !slices.Contains(reached, a.on.ID()) {
+				reached = append(reached, a.on.ID())
+			}
+		}
+	}
+	return slices.Contains(reached, other)
+}
+
 // online reports whether the principal has a page open.
 func (as *admissions) online(who access.Principal) bool {
 	as.mu.Lock()
@@ -98,13 +117,16 @@ func (k admittedSink) Close() {
 	k.Sink.Close()
 }
 
+// errWithin means that a terminal would be shown within itself: what it shows is output, which it would show.
+var errWithin = errors.New("it cannot be shown within itself")
+
 // attach adds a viewer by the right of a principal, who watches only without the right to write. Who came by a link
-// is a guest. The viewer ends with that right.
-func (s *Supervisor) attach(who access.Principal, id string, sink fanout.Sink, o fanout.AttachOptions) (*fanout.Viewer, error) {
+// is a guest. The viewer ends with that right. in is the pane in which it shows what it sees, "" for none.
+func (s *Supervisor) attach(who access.Principal, in, id string, sink fanout.Sink, o fanout.AttachOptions) (*fanout.Viewer, error) {
 	on := paneResource(id)
 	o.ReadOnly = o.ReadOnly || s.authority.Check(who, access.Write, on) != nil
 	o.Guest = who.Kind == access.KindShare
-	a := &admission{who: who, right: access.Write, on: on}
+	a := &admission{who: who, right: access.Write, on: on, in: in}
 	if o.ReadOnly {
 		a.right = access.Read
 	}
@@ -121,6 +143,11 @@ func (s *Supervisor) attach(who access.Principal, id string, sink fanout.Sink, o
 	if !ok {
 		sink.Close()
 		return nil, &access.DeniedError{Right: a.right, Resource: on, Principal: who.String()}
+	}
+	if in != "" && s.admitted.shows(id, in) {
+		leave()
+		sink.Close()
+		return nil, fmt.Errorf("%s is the terminal that you are in, or shows it: %w", id, errWithin)
 	}
 	v, err := s.panes.Attach(id, admittedSink{sink, leave}, o)
 	if err != nil {

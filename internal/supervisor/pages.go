@@ -99,7 +99,7 @@ func (p pagePanes) Attach(id string, sink fanout.Sink, o fanout.AttachOptions) (
 		sink.Close()
 		return nil, err
 	}
-	v, err := p.host.attach(p.who, id, sink, o)
+	v, err := p.host.attach(p.who, "", id, sink, o)
 	if err != nil {
 		return nil, p.pageError(err)
 	}

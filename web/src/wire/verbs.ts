@@ -1095,7 +1095,7 @@ export interface VerbErrors {
   'conflict.not_at_prompt': Record<string, never>;
   /** a checkpoint is being written */
   'conflict.recovery_busy': Record<string, never>;
-  /** the caller is in that pane, and would be shown its own output without end */
+  /** the caller is in that pane, or the pane shows the one that the caller is in: it would be shown within itself, without end */
   'conflict.own_pane': Record<string, never>;
   /** there are sessions, windows or panes already */
   'conflict.not_empty': Record<string, never>;
