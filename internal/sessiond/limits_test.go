@@ -101,7 +101,7 @@ func TestLimitsAreAsChosen(t *testing.T) {
 		"ms, background jobs at the end": {milliseconds(drainMax), 2000},
 		"ms, terminal open again":        {milliseconds(reopenEvery), 250},
 		"ms, between TERM, HUP, KILL":    {milliseconds(graceMax), 1500},
-		"ms, foreground when quiet":      {milliseconds(foregroundIdleEvery), 60_000},
+		"ms, foreground when quiet":      {milliseconds(foregroundIdleEvery), 30_000},
 		"ms, after a failed accept":      {milliseconds(acceptRetry), 50},
 		"ms, dial":                       {milliseconds(endpoint.DialDeadline), 5000},
 	} {
