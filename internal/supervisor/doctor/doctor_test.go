@@ -67,7 +67,7 @@ var symptoms = []symptom{
 	{"absent", "folder.config", func(h *house, _ *Env) { delete(h.files, "/c") }, Info, "not there yet"},
 	{"other owner", "folder.config", folderOf("/c", FileStat{8, 8, fs.ModeDir | 0o700}), Error, "belongs to uid 8"},
 	{"a link", "folder.config", func(h *house, _ *Env) { h.links["/c"] = FileStat{7, 7, fs.ModeSymlink | 0o777} }, Error, "a link"},
-	{"a file", "folder.state", folderOf("/s", FileStat{7, 0o700}), Error, "not a folder"},
+	{"a file", "folder.state", folderOf("/s", FileStat{7, 7, 0o700}), Error, "not a folder"},
 	{"open to a group", "folder.state", folderOf("/s", FileStat{7, 7, fs.ModeDir | 0o750}), Error, "0750"},
 	{"above it another", "folder.runtime", folderOf("/", FileStat{8, 8, fs.ModeDir | 0o755}), Error, "above belongs to uid 8"},
 	{"above it everybody", "folder.runtime", folderOf("/", FileStat{0, 0, fs.ModeDir | 0o777}), Error, "swap"},
