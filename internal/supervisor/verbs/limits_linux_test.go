@@ -39,7 +39,7 @@ func TestLimitsOfTheControlSocket(t *testing.T) {
 		{"seconds to take an answer", int(answerTimeout / time.Second), 10},
 		{"minutes between two requests", int(idleTimeout / time.Minute), 10},
 		{"seconds of a verb", int(runTimeout / time.Second), 30},
-		{"milliseconds without descriptors", int(acceptPause / time.Millisecond), 50},
+		{"milliseconds without descriptors", int(acceptRetry / time.Millisecond), 50},
 	} {
 		if c.have != c.want {
 			t.Errorf("%s: %d, want %d", c.says, c.have, c.want)
