@@ -51,7 +51,7 @@ var floor = map[string][]string{
 	"internal/supervisor/control":     {},
 	"internal/supervisor/access":      {"internal/strictjson"},
 	"internal/supervisor/events":      {},
-	"internal/supervisor/recovery":    {"internal/strictjson", "internal/sessiond/vfs", "internal/sessiond/emulator"},
+	"internal/supervisor/recovery":    {"internal/strictjson", "internal/sessiond/vfs", "internal/sessiond/emulator", "internal/supervisor/topology"},
 	"internal/supervisor/fleet":       {"internal/sessiond/wire", "internal/sessiond/endpoint", "internal/sessiond/lifecycle", "internal/sessiond/failpoint"},
 	"internal/supervisor/fanout":      {"internal/sessiond/wire", "internal/sessiond/failpoint", "internal/supervisor/control", "internal/supervisor/turns"},
 	"internal/supervisor/rtc":         {},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -18,17 +19,20 @@ import (
 
 func attachCommand() *cobra.Command {
 	var v visit
+	var keys string
 	cmd := &cobra.Command{
 		Use:   "attach [ID]",
 		Short: "Show a terminal in this one; " + detachHelp,
-		Long: `Shows a terminal in this one, until it ends or you detach. Without an id it is the one that was used last;
-when there is none, one is started.
+		Long: `Shows a terminal in this one, until it ends or you detach. The id is a pane's, or that of a window or a session,
+which is its active pane. Without an id it is the pane that was used last; when there is none, one is started.
 
 You take control of it, its size included, unless you only watch. ` + detachHelp + `.
+The terminal that you sit in is none of them: it cannot be shown within itself.
+Where you go becomes the active pane of its window; who looks at it elsewhere stays where they are.
 The terminal goes on when you detach, when this connection breaks and when spawnd restarts. When it ends,
 the next one of its session is shown, if there is one.
 
-Keys behind Ctrl-\:
+Keys behind Ctrl-\, or the one that --keys names:
 
   d      detach
   n p    the next window of the session, the one before
@@ -45,10 +49,17 @@ Ctrl-\ twice sends it once.`,
 			if len(args) > 0 {
 				v.pane = args[0]
 			}
+			if keys != "" {
+				var err error
+				if v.keys, err = localattach.ParseKeys(keys); err != nil {
+					return invalid(fmt.Errorf("--keys: %w", err))
+				}
+			}
 			return v.run(cmd.Context(), cmd.ErrOrStderr())
 		},
 	}
 	cmd.Flags().BoolVar(&v.readOnly, "read-only", false, "watch, and never type")
+	cmd.Flags().StringVar(&keys, "keys", "", "the keys that detach, such as ctrl-] or \"ctrl-a d\"; the first is the one before all others (default: "+localattach.DefaultKeys+")")
 	cmd.Flags().BoolVar(&v.one, "one", false, "end with the terminal, whatever else there is")
 	return cmd
 }
@@ -59,7 +70,9 @@ const detachHelp = "Ctrl-\\ then d detaches"
 type visit struct {
 	socket        dial.Socket
 	pane          string // where to begin; "" for the one that was used last
+	own           string // pane that we are in ourselves; "" for none
 	readOnly, one bool
+	keys          localattach.Keys
 }
 
 func (v visit) run(ctx context.Context, messages io.Writer) error {
@@ -67,8 +80,12 @@ func (v visit) run(ctx context.Context, messages io.Writer) error {
 	if v.socket, err = controlSocket(); err != nil {
 		return err
 	}
+	var here verbs.ServerInfoResult
+	if v.socket.Call(ctx, verbs.ServerInfo, verbs.Empty{}, &here) == nil { // else spawnd itself refuses
+		v.own = here.Pane
+	}
 	outcome, err := localattach.Run(ctx, localattach.Options{
-		In: os.Stdin, Out: os.Stdout, Pane: v.pane, Places: v, One: v.one, Retry: mayPass, Dial: v.dial,
+		In: os.Stdin, Out: os.Stdout, Pane: v.pane, Places: v, One: v.one, Retry: mayPass, Dial: v.dial, Keys: v.keys,
 	})
 	if err != nil {
 		return err
@@ -83,7 +100,7 @@ func (v visit) dial(ctx context.Context, pane string, cols, rows uint16) (locala
 	return remote(stream), err
 }
 
-// Map is part of localattach.Places.
+// Map is part of localattach.Places. Nothing leads to the pane that we are in.
 func (v visit) Map(ctx context.Context) (localattach.Map, error) {
 	var windows verbs.WindowListResult
 	var panes verbs.PaneListResult
@@ -91,14 +108,26 @@ func (v visit) Map(ctx context.Context) (localattach.Map, error) {
 		return localattach.Map{}, err
 	}
 	err := v.socket.Call(ctx, verbs.PaneList, verbs.Empty{}, &panes)
-	return localattach.Map{Windows: windows.Windows, Panes: panes.Panes}, err
+	others := slices.DeleteFunc(panes.Panes, func(p verbs.Pane) bool { return p.ID == v.own })
+	return localattach.Map{Windows: windows.Windows, Panes: others}, err
 }
 
-// New is part of localattach.Places.
+// New is part of localattach.Places. Who only watches starts nothing.
 func (v visit) New(ctx context.Context, session string, cols, rows uint16) (string, error) {
+	if v.readOnly {
+		return "", invalid(errors.New("--read-only watches what there is, and starts no terminal"))
+	}
 	var made verbs.WindowResult
 	err := v.socket.Call(ctx, verbs.WindowNew, verbs.WindowNewParams{Session: session, Cols: cols, Rows: rows}, &made)
 	return made.Window.Active, err
+}
+
+// Turned is part of localattach.Places.
+func (v visit) Turned(ctx context.Context, pane string) error {
+	if v.readOnly {
+		return nil
+	}
+	return v.socket.Call(ctx, verbs.PaneFocus, verbs.PaneFocusParams{Pane: pane}, &verbs.WindowResult{})
 }
 
 // remote keeps a nil stream from becoming an interface that is not nil.

@@ -3,12 +3,16 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"spawn/internal/supervisor"
 	"spawn/internal/supervisor/config"
@@ -42,6 +46,17 @@ const exitInvalid = 2
 // exitRunning is the code of a second spawnd on the same folders: the class of conflicts.
 const exitRunning = 5
 
+// exitSignal plus its number is the code of a command that a signal ended, as shells have it.
+const exitSignal = 128
+
+// interrupted tells what became of a command that a signal ended, where nothing below has.
+func interrupted(err error, sig os.Signal) error {
+	if !errors.Is(err, context.Canceled) || errors.As(err, new(*verbs.Error)) {
+		return err
+	}
+	return verbs.Errorf(verbs.CodeOutcome, "interrupted by %s: whether it was done is not known", sig)
+}
+
 func exitCode(err error) int {
 	if found := verdict(0); errors.As(err, &found) {
 		return int(found)
@@ -55,12 +70,40 @@ func exitCode(err error) int {
 	return verbs.ExitCode(err)
 }
 
-// tell writes an error: a line for people, or for who asked for JSON an object as it goes over the socket.
-func tell(out io.Writer, cmd *cobra.Command, err error) {
+// flagError says what is wrong with a flag without the words of the library that read its value.
+func flagError(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	f, want := invalid.GetFlag(), "a whole number"
+	switch f.Value.Type() {
+	case "bool":
+		want = "true or false"
+	case "uint16":
+		want += " from 0 to 65535"
+	}
+	return fmt.Errorf("--%s is %s, not %q", f.Name, want, invalid.GetValue())
+}
+
+// asksJSON reports whether the command line asks for JSON. Where its flags could not be read to the end, it is looked for.
+func asksJSON(cmd *cobra.Command, args []string) bool {
+	asked := cmd.Flags().Lookup(jsonFlag)
+	if asked == nil {
+		return false
+	}
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return asked.Value.String() == "true" || !asked.Changed && slices.Contains(args, "--"+jsonFlag)
+}
+
+// tell writes an error: a line for people, or as JSON the object that goes over the socket.
+func tell(out io.Writer, asJSON bool, err error) {
 	if errors.As(err, new(verdict)) {
 		return
 	}
-	if asked := cmd.Flags().Lookup(jsonFlag); asked == nil || asked.Value.String() != "true" {
+	if !asJSON {
 		lines := strings.Split(err.Error(), "\n")
 		for i, line := range lines {
 			lines[i] = escaped(line) // it may name what somebody else chose

@@ -4,6 +4,9 @@ package main
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -45,7 +48,12 @@ func (in *input) declareMember(m shape.Member) {
 		}
 	case m.Kind == shape.Text || m.Kind == shape.Decimal:
 		value := flags.String(name, "", usage(m))
-		in.values[m.Name] = func() (any, error) { return *value, nil }
+		in.values[m.Name] = func() (any, error) {
+			if !utf8.ValidString(*value) {
+				return nil, verbs.Errorf(verbs.CodeInvalidParams, "--%s is not UTF-8", name).With("param", m.Name)
+			}
+			return *value, nil
+		}
 	case m.Kind == shape.Whole:
 		value := flags.Int64(name, 0, usage(m))
 		in.values[m.Name] = func() (any, error) { return *value, nil }
@@ -56,12 +64,31 @@ func (in *input) declareMember(m shape.Member) {
 		value := flags.StringArray(name, nil, usage(m)+"; once for each")
 		in.values[m.Name] = func() (any, error) { return *value, nil }
 	case m.Kind == shape.Record || m.Kind == shape.List && m.Elem == shape.Record:
-		value := flags.String(name, "", usage(m)+"; as JSON")
-		in.values[m.Name] = func() (any, error) { return verbs.Raw(*value), nil }
+		value := flags.String(name, "", usage(m)+"; as JSON: "+pattern(m))
+		in.values[m.Name] = func() (any, error) {
+			var raw verbs.Raw
+			if strictjson.Unmarshal([]byte(*value), &raw) != nil {
+				return nil, verbs.Errorf(verbs.CodeInvalidParams, "--%s is not JSON, or not as it is written here: with each member once", name).With("param", m.Name)
+			}
+			return raw, nil
+		}
 	default:
 		panic(fmt.Sprintf("spawnd: internal error: no flag can be %s", m.Name))
 	}
 	complete(in.cmd, name, in.verb, m)
+}
+
+// pattern is how a record is written, or a list of them.
+func pattern(m shape.Member) string {
+	var members []string
+	for _, of := range m.Of.Members {
+		members = append(members, strconv.Quote(of.Name)+":…")
+	}
+	object := "{" + strings.Join(members, ",") + "}"
+	if m.Kind == shape.List {
+		return "[" + object + ",…]"
+	}
+	return object
 }
 
 // usage is the help of a flag, with what the member may be.

@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
+	"spawn/docs"
 	"spawn/internal/strictjson"
 	"spawn/internal/supervisor/verbs"
 	"spawn/internal/supervisor/verbs/dial"
@@ -46,7 +47,8 @@ const mcpLineBytesMax = 2 * verbs.LineBytesMax
 
 // toolServer has a tool for each verb that answers and is done.
 func toolServer(socket dial.Socket) *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "spawn", Title: "spawn terminals", Version: version.Version}, nil)
+	s := mcp.NewServer(&mcp.Implementation{Name: "spawn", Title: "spawn terminals", Version: version.Version},
+		&mcp.ServerOptions{Instructions: docs.Agents})
 	for _, v := range verbs.Table() {
 		if !v.Stream && !v.Lines {
 			s.AddTool(tool(v), caller(socket, v))

@@ -274,3 +274,66 @@ func TestMCPKeepsItsOutputClean(t *testing.T) {
 		}
 	}
 }
+
+// A call that its caller takes back answers that nobody knows what became of it, and what it began goes on.
+func TestMCPToldToStopSaysWhatIsKnown(t *testing.T) {
+	h := newMCPHost(t)
+	h.shell("/bin/bash")
+	h.serve()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	s := h.connect(ctx)
+	defer h.callTool(ctx, s, "pane_close", map[string]any{"pane": "p0"})
+	if made, failed := h.callTool(ctx, s, "pane_new", nil); failed {
+		t.Fatal(made)
+	}
+	began := filepath.Join(h.dir, "began")
+	if err := syscall.Mkfifo(began, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := h.command("mcp")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })()
+	say := func(lines ...string) {
+		for _, line := range lines {
+			if _, err := io.WriteString(in, line+"\n"); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"pane_run","arguments":{"pane":"p0","command":"echo began >`+began+`; cat"}}}`)
+	if said, err := os.ReadFile(began); err != nil || string(said) != "began\n" { // opening waits for the shell
+		t.Fatalf("the shell said %q, %v", said, err)
+	}
+	say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)
+	lines := bufio.NewReader(io.LimitReader(out, 1<<20))
+	for answer := ""; !strings.Contains(answer, `"id":2`); {
+		if answer, err = lines.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(answer, `"id":2`) && !strings.Contains(answer, "unavailable.outcome") {
+			t.Error(answer)
+		}
+	}
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("spawnd mcp: %v", err)
+	}
+	if text, failed := h.callTool(ctx, s, "pane_run", map[string]any{"pane": "p0", "command": "true"}); !failed || !strings.Contains(text, "conflict.not_at_prompt") {
+		t.Errorf("it does not go on: %s", text)
+	}
+}

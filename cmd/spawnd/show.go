@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ import (
 var shows = map[string]func(io.Writer, any) error{
 	verbs.PaneList:     func(out io.Writer, r any) error { return printPanes(out, r.(*verbs.PaneListResult).Panes) },
 	verbs.PaneNew:      func(out io.Writer, r any) error { return printLine(out, r.(*verbs.PaneResult).Pane.ID) },
+	verbs.WindowList:   func(out io.Writer, r any) error { return printWindows(out, r.(*verbs.WindowListResult).Windows) },
 	verbs.ConfigGet:    func(out io.Writer, r any) error { return printSettings(out, r.(*verbs.ConfigGetResult)) },
 	verbs.ConfigSet:    func(out io.Writer, r any) error { return printWritten(out, r.(*verbs.ConfigSetResult)) },
 	verbs.ConfigReload: func(out io.Writer, r any) error { return printReloaded(out, r.(*verbs.ConfigReloadResult)) },
@@ -171,11 +173,33 @@ func printPanes(out io.Writer, panes []verbs.Pane) error {
 	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tSTATE\tSIZE\tPID\tRUNS\tNAME\tTITLE")
 	for _, p := range panes {
-		fmt.Fprintf(table, "%s\t%s\t%dx%d\t%s\t%s\t%s\t%s\n", p.ID, stateText(p), p.Cols, p.Rows, pidText(p.PID),
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.ID, stateText(p), sizeText(p), pidText(p.PID),
 			escaped(p.Foreground), escaped(p.Name), escaped(p.Title))
 	}
 	return table.Flush()
 }
+
+// printWindows lists what is in each window. How its tree divides it is for programs to read.
+func printWindows(out io.Writer, windows []verbs.Window) error {
+	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(table, "WINDOW\tSESSION\tPANES\tFLOATS\tACTIVE\tZOOMED\tNAME")
+	for _, w := range windows {
+		var tiles, floats []string
+		for _, n := range w.Nodes {
+			if n.Kind == "pane" {
+				tiles = append(tiles, n.Pane)
+			}
+		}
+		for _, f := range w.Floats {
+			floats = append(floats, f.Pane)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", w.Window, w.Session, idsText(tiles), idsText(floats),
+			cmp.Or(w.Active, "-"), cmp.Or(w.Zoomed, "-"), escaped(w.Name))
+	}
+	return table.Flush()
+}
+
+func idsText(ids []string) string { return cmp.Or(strings.Join(ids, ", "), "-") }
 
 // stateText never makes an unknown end look like a success.
 func stateText(p verbs.Pane) string {
@@ -188,6 +212,14 @@ func stateText(p verbs.Pane) string {
 		return "lost (status unknown)"
 	}
 	return string(p.State)
+}
+
+// sizeText is a dash for a terminal that had ended before this spawnd began: nobody knows how large it was.
+func sizeText(p verbs.Pane) string {
+	if p.Cols == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%dx%d", p.Cols, p.Rows)
 }
 
 func pidText(pid int) string {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"spawn/internal/strictjson"
 	"spawn/internal/supervisor/doctor"
 	"spawn/internal/supervisor/verbs"
 )
@@ -74,8 +75,17 @@ func printProblems(out io.Writer, r *verbs.ConfigCheckResult) error {
 	return nil
 }
 
-// printSchema writes the schema and nothing else: it goes into a file.
-func printSchema(out io.Writer, r *verbs.ConfigSchemaResult) error { return printJSON(out, r.Schema) }
+// printSchema writes the schema and nothing else, since it goes into a file; in lines, since people look at it first.
+func printSchema(out io.Writer, r *verbs.ConfigSchemaResult) error {
+	text, err := encodeJSON(r.Schema)
+	if err == nil {
+		text, err = strictjson.Indent(text)
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(out, "%s\n", text)
+	}
+	return err
+}
 
 func printReport(out io.Writer, r *verbs.DoctorResult) error {
 	report := doctor.Report{Version: r.Version, Status: doctor.Status(r.Status)}

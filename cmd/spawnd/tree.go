@@ -62,6 +62,7 @@ func groupCommand(name string) *cobra.Command {
 	if name == pairName {
 		cmd.RunE = pair
 	}
+	passJSON(cmd)
 	return cmd
 }
 

@@ -100,7 +100,7 @@ func TestJSONAndErrorsAreHarmlessOnATerminal(t *testing.T) {
 	if !strings.Contains(out.String(), " é 漢 🙂 ") {
 		t.Errorf("what shows is escaped: %s", out.String())
 	}
-	tell(&out, rootCommand(), errors.New("no "+hostile))
+	tell(&out, false, errors.New("no "+hostile))
 	for _, r := range out.String() {
 		if r != '\n' && !unicode.IsGraphic(r) {
 			t.Fatalf("%U is shown: %q", r, out.String())

@@ -126,14 +126,14 @@ func TestOneTerminalShowsManyPanes(t *testing.T) {
 	s.sees("I am zero")
 	s.types("a\r")
 	s.sees("zero got a")
-	s.types("\x1cnb\r") // in one piece: the line is for the other pane, which has the keys of the next window
+	s.types("\x1cnb\r") // in one piece: the line is for the other pane, which is active in the next window
 	s.sees("I am two", "two got b")
 	s.types("\x1coc\r")
 	s.sees("I am one", "one got c")
 	s.types("\x1cpd\r")
 	s.sees("zero got a", "zero got d")
-	s.types("\x1c1\x1c\x1c?") // the prefix twice is no command
-	s.sees("two got b")
+	s.types("\x1c1\x1c\x1c?\r") // where they were in that window; and the prefix twice is no command
+	s.sees("one got c", "one got ?")
 	s.types("\x1c0\x1c?")
 	s.sees("zero got d", `ctrl-\ then: d detach`)
 	s.types("\x04") // the end of zero
@@ -152,7 +152,22 @@ func TestOneTerminalShowsManyPanes(t *testing.T) {
 	if err := s.leaves(); err != nil {
 		t.Error(err)
 	}
+	s = sitDown(h, "--read-only", "--keys", "ctrl-a q", "p1")
+	s.sees("one got e")
+	s.types("\x01c") // who watches starts no terminal
+	s.sees("starts no terminal")
+	s.types("\x1cdf\r\x01q") // nor types
+	s.sees("detached from p1, which goes on")
+	if err := s.leaves(); err != nil {
+		t.Error(err)
+	}
 	h.CloseAll()
+
+	s = sitDown(h, "--read-only")
+	s.sees("starts no terminal")
+	if err := s.leaves(); err == nil {
+		t.Error("a success with nothing to watch")
+	}
 
 	s = sitDown(h) // nothing is there: a login shell is started, and what ends last ends the attachment
 	s.types("exit 7\r")

@@ -52,12 +52,14 @@ type connection struct {
 	gone       chan struct{} // closed to let the reader go, wherever it waits
 	acks       chan struct{} // 1 slot: the reader's command was obeyed
 	written    chan struct{} // closed when the writer has returned
+	capturing  *capturing    // the loop's; nil while none is being made
+	delayed    *command      // the loop's: a further CAPTURE_REQ, for which the reader waits; nil when there is none
 	tasks      sync.WaitGroup
 }
 
 func newConnection(raw *net.UnixConn, generation uint64) *connection {
 	return &connection{
-		raw: raw, generation: generation, out: newOutbox(),
+		raw: raw, generation: generation, out: newOutbox(straightTo(raw)),
 		gone: make(chan struct{}), acks: make(chan struct{}, 1), written: make(chan struct{}),
 	}
 }
@@ -160,9 +162,9 @@ func (w *worker) hello() wire.Hello {
 	return h
 }
 
-// capabilities is what HELLO lists. The last two tell, by way of spawnd, what no worker has another place to tell.
+// capabilities is what HELLO lists. The conditional ones tell, by way of spawnd, what no worker has another place to tell.
 func (w *worker) capabilities() []string {
-	names := []string{wire.CapHistory, wire.CapCapture, wire.CapTheme, wire.CapNotice, capScreenReplay}
+	names := []string{wire.CapHistory, wire.CapCapture, wire.CapTheme, wire.CapNotice, wire.CapWraps, capScreenReplay}
 	if w.held.keyLocked {
 		names = append(names, wire.CapLockedKey)
 	}
@@ -191,6 +193,9 @@ func (w *worker) detach() {
 	c.out.shut(true)
 	close(c.gone)
 	c.tasks.Wait()
+	if c.capturing != nil {
+		c.capturing.close()
+	}
 }
 
 // farewell lets the last frames out, briefly, before the connection closes.
@@ -202,7 +207,18 @@ func (w *worker) farewell() {
 	w.detach()
 }
 
-// writeLoop is the connection's only writer.
+// straightTo returns a way into the socket that doesn't wait. An error is left for the writer to meet.
+func straightTo(raw *net.UnixConn) func(p []byte) int {
+	return func(p []byte) int {
+		failpoint.Pass(failpoint.FrameBefore)
+		failpoint.Tear(failpoint.FrameTorn, p, func(half []byte) { raw.Write(half) })
+		n := endpoint.TryWrite(raw, p)
+		failpoint.Pass(failpoint.FrameWritten)
+		return n
+	}
+}
+
+// writeLoop is the connection's only waiting writer.
 //
 // hop out 3/6: whatever frames have gathered go to the socket in one call.
 func (c *connection) writeLoop() {
@@ -221,6 +237,9 @@ func (c *connection) writeLoop() {
 			c.out.shut(true)
 			c.raw.Close() // the reader fails and hangs up
 			return
+		}
+		if len(batch) >= floodBytes {
+			c.out.gather()
 		}
 	}
 }

@@ -7,45 +7,83 @@ import (
 
 	"spawn/internal/sessiond/emulator"
 	"spawn/internal/sessiond/failpoint"
-	"spawn/internal/sessiond/secret"
 	"spawn/internal/sessiond/wire"
 )
 
-// A capture is text, not a stream: what a person would read in the terminal at one place of its output. The loop makes it
-// between two strides, so screen, history and watermark belong together, and nothing of the terminal changes.
+// A capture is text, not a stream: what a person would read in the terminal at one place of its output. Screen, watermark and the
+// end of the history belong together: the loop looks at them in one turn. The history before that end is long, so it is read
+// back and made rows of in steps, between which output goes on (capture_history.go).
+//
+//	CAPTURE_REQ ─► screen, watermark, end of the log ─► step ─► output ─► step ─► … ─► CAPTURE
 
-// executeCapture answers CAPTURE_REQ. A capture that would not fit a frame is answered without rows.
+// executeCapture begins to answer CAPTURE_REQ. One that comes while another is being made waits for that in obey.
 func (w *worker) executeCapture(payload []byte) error {
 	req, err := wire.DecodeCaptureReq(payload)
 	if err != nil {
 		return err
 	}
 	w.settleNotices()
-	c := w.capture(req)
-	failpoint.Pass(failpoint.CaptureMade)
-	err = wire.ErrTooLarge
-	if size := textBytes(c); size <= wire.MaxFrameLen { // else it isn't worth trying
-		err = push(w.conn.out, frameHint+size, c, wire.AppendCapture)
-	}
-	if errors.Is(err, wire.ErrTooLarge) {
-		c.Screen, c.StyledScreen, c.History, c.StyledHistory = nil, nil, nil, nil
-		c.Oversize = true
-		err = push(w.conn.out, frameHint, c, wire.AppendCapture)
-	}
-	w.conn.send(err)
-	return nil
-}
-
-func (w *worker) capture(req wire.CaptureReq) wire.Capture {
 	c := wire.Capture{Watermark: w.watermark}
 	look := func(screen *emulator.Terminal) { captureScreen(&c, screen, req) }
 	if !w.guard(look) {
 		look(w.screen) // the one that took the place of the broken one
 	}
-	if req.HasHistory() {
-		w.captureHistory(&c, req)
+	w.conn.capturing = beginCapture(w.history.log, req, c)
+	return nil
+}
+
+// captureWork is ready while a capture is being made.
+func (c *connection) captureWork() <-chan struct{} {
+	if c.capturing == nil {
+		return nil
 	}
-	return c
+	return always
+}
+
+// always is ready.
+var always = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// continueCapture does one step, and then lets output pass that has come meanwhile: so a capture makes output wait for a step,
+// however long the history is, and never for two.
+func (w *worker) continueCapture() {
+	if w.conn.capturing.step() {
+		w.endCapture()
+	}
+	output, _, _, _ := w.intake()
+	select {
+	case <-output:
+		w.takeOutput()
+	default:
+	}
+}
+
+// endCapture sends what was captured. A capture that would not fit a frame is answered without rows.
+func (w *worker) endCapture() {
+	made := w.conn.capturing
+	failpoint.Pass(failpoint.CaptureMade)
+	w.conn.capturing = nil
+	rows := made.rows()
+	size := frameHint + textBytes(made.c) + rows.Len() + indexBytesMax*len(rows.Wraps)
+	encode := func(dst []byte, c wire.Capture) ([]byte, error) { return wire.AppendCaptureParts(dst, c, rows) }
+	err := made.err
+	switch {
+	case err != nil:
+	case size > wire.MaxFrameLen: // it isn't worth trying
+		err = wire.ErrTooLarge
+	default:
+		err = pushAnswer(w.conn.out, size, made.c, encode)
+	}
+	if errors.Is(err, wire.ErrTooLarge) {
+		c := made.c
+		c.Screen, c.StyledScreen, c.ScreenWraps, c.Oversize = nil, nil, nil, true
+		err = pushAnswer(w.conn.out, frameHint, c, wire.AppendCapture)
+	}
+	made.close()
+	w.conn.send(err)
+	if next := w.conn.delayed; next != nil {
+		w.conn.delayed = nil
+		w.obey(*next)
+	}
 }
 
 func captureScreen(c *wire.Capture, screen *emulator.Terminal, req wire.CaptureReq) {
@@ -62,32 +100,21 @@ func captureScreen(c *wire.Capture, screen *emulator.Terminal, req wire.CaptureR
 	}
 	if req.HasScreen() {
 		c.Screen, c.StyledScreen = v.Plain, v.Styled
+		if req.Wraps {
+			c.ScreenWraps = v.Continued
+		}
 	}
 }
 
-// captureHistory reads the log. If that can't be had as a whole there is no history: a part of the truth is never shown as
-// the whole.
-func (w *worker) captureHistory(c *wire.Capture, req wire.CaptureReq) {
-	text, err := w.history.log.AppendReplay(nil, wire.HistoryTextMax)
-	if err != nil {
-		c.Lost = true
-		return
-	}
-	rows, size := int(req.MaxRows), int(min(req.MaxBytes, wire.HistoryTextMax))
-	if req.Styled {
-		c.History, c.StyledHistory, c.Clipped = emulator.StyledHistory(text, int(c.Cols), rows, size)
-	} else {
-		c.History, c.Clipped = emulator.PlainHistory(text, int(c.Cols), rows, size)
-	}
-	secret.Wipe(text)
-}
-
-// textBytes is about how much room the rows of a capture take.
+// textBytes is about how much room the rows of a captured screen take.
 func textBytes(c wire.Capture) (n int) {
-	for _, rows := range [][]string{c.Screen, c.StyledScreen, c.History, c.StyledHistory} {
+	for _, rows := range [][]string{c.Screen, c.StyledScreen} {
 		for _, row := range rows {
 			n += len(row) + len(`"",`)
 		}
 	}
-	return n
+	return n + indexBytesMax*len(c.ScreenWraps)
 }
+
+// indexBytesMax is what an index of a row takes at most: there are fewer rows than bytes of text.
+const indexBytesMax = len("12345678,")

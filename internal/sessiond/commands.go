@@ -66,6 +66,10 @@ func (w *worker) obey(cmd command) {
 	if w.conn == nil || cmd.generation != w.conn.generation {
 		return
 	}
+	if cmd.kind == wire.KindCaptureReq && w.conn.capturing != nil {
+		w.conn.delayed = &cmd
+		return
+	}
 	if err := w.execute(cmd); err != nil {
 		w.detach()
 		return

@@ -90,6 +90,9 @@ func (w *worker) wipe() {
 	failpoint.Pass(failpoint.WipeAfter)
 	w.history.epoch++
 	w.history.offset = 0
+	if w.conn != nil && w.conn.capturing != nil {
+		w.conn.capturing.forget()
+	}
 	if w.conn != nil && w.conn.subscribed {
 		w.conn.send(push(w.conn.out, frameHint, w.history.epoch, wire.AppendHistoryWipe))
 	}
@@ -101,6 +104,9 @@ func (w *worker) wipe() {
 // loseHistory notes that the log has destroyed itself. Nobody is told any batch from here on.
 func (w *worker) loseHistory() {
 	w.history.lost = true
+	if w.conn != nil && w.conn.capturing != nil {
+		w.conn.capturing.lose()
+	}
 	w.tellNotice(wire.Notice{Kind: wire.NoticeHistoryLost})
 }
 
@@ -120,9 +126,9 @@ func (w *worker) sendReplay(maxBytes uint32) {
 	stream := w.replayStream(maxBytes)
 	failpoint.Pass(failpoint.ReplayMade)
 	r := replay{w.watermark, stream}
-	err := push(w.conn.out, wire.HeaderLen+8+len(stream), r, appendReplay)
+	err := pushAnswer(w.conn.out, wire.HeaderLen+8+len(stream), r, appendReplay)
 	if err != nil {
-		err = push(w.conn.out, frameHint, replay{watermark: w.watermark}, appendReplay)
+		err = pushAnswer(w.conn.out, frameHint, replay{watermark: w.watermark}, appendReplay)
 	}
 	secret.Wipe(stream)
 	w.conn.send(err)

@@ -18,6 +18,7 @@ var errEarlyInput = errors.New("input before start")
 //
 //	connection's reader ──put──► frames  ─┐
 //	loop (emulator)   ──answer──► replies ─┴─take──► PTY writer ──► terminal
+//	connection's reader ──put, where nothing waits──────────────►
 //
 // put may wait, and then it is the supervisor who is held back. answer never does, because it is called by the loop.
 // Replies go first, but only between two frames: an escape sequence is never cut in two by one.
@@ -26,7 +27,11 @@ type inbox struct {
 	room  chan struct{} // 1 slot: something was written, dropped, or closed
 	mu    struct {
 		sync.Mutex
-		stage      inboxStage
+		stage inboxStage
+		// straight writes what the terminal takes without waiting, and returns how much that was: a key needs no other
+		// goroutine. Nil where there is no such way.
+		straight   func(p []byte) (n int)
+		writing    bool   // the PTY writer has a piece
 		generation uint64 // of the connection whose frames wait here
 		frames     [][]byte
 		written    int // bytes of frames[0] already taken
@@ -77,11 +82,27 @@ func (in *inbox) tryPut(generation uint64, p []byte) (bool, error) {
 	case in.mu.bytes+len(p) > inputBytesMax || len(in.mu.frames) >= inputFramesMax:
 		return false, nil
 	}
-	in.mu.frames = append(in.mu.frames, append(make([]byte, 0, len(p)), p...))
-	in.mu.bytes += len(p)
 	failpoint.Pass(failpoint.InputQueued)
+	written := in.straightLocked(p)
+	if written == len(p) {
+		return true, nil
+	}
+	in.mu.frames = append(in.mu.frames, append(make([]byte, 0, len(p)), p...))
+	in.mu.written += written // the only frame's, or zero
+	in.mu.bytes += len(p) - written
 	notify(in.ready)
 	return true, nil
+}
+
+// straightLocked writes a beginning of p to the terminal if nothing is before it, and returns how much.
+func (in *inbox) straightLocked(p []byte) int {
+	if in.mu.straight == nil || in.mu.writing || len(in.mu.frames) > 0 || len(in.mu.replies) > 0 || len(p) > inputPieceBytes {
+		return 0
+	}
+	failpoint.Pass(failpoint.BeforeInput)
+	n := in.mu.straight(p)
+	failpoint.Pass(failpoint.AfterInput)
+	return n
 }
 
 // answer queues a reply to a query of the program, whole or, when the program does not read its replies, not at all.
@@ -103,11 +124,11 @@ func (in *inbox) adopt(generation uint64) {
 	in.dropLocked()
 }
 
-// open lets input through: the program runs.
-func (in *inbox) open() {
+// open lets input through: the program runs. straight may be nil.
+func (in *inbox) open(straight func(p []byte) (n int)) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.mu.stage = inboxOpen
+	in.mu.stage, in.mu.straight = inboxOpen, straight
 }
 
 // close drops what waits and whatever comes later: the program has ended, or never began.
@@ -143,6 +164,7 @@ func (in *inbox) take(piece []byte) int {
 func (in *inbox) tryTake(piece []byte) (n int, closed bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	defer func() { in.mu.writing = n > 0 }()
 	if in.mu.written == 0 && len(in.mu.replies) > 0 {
 		n = copy(piece, in.mu.replies)
 		in.mu.replies = shift(in.mu.replies, n)
@@ -179,7 +201,7 @@ func shift(p []byte, n int) []byte {
 	return p[:rest]
 }
 
-// writeLoop is the only writer of the PTY. It ends when the inbox is closed; while the program does not read, it waits in
+// writeLoop is the only writer of the PTY that waits. It ends when the inbox is closed; while the program does not read, it waits in
 // Write, from which closing the terminal wakes it.
 func (w *worker) writeLoop(term *pty.Terminal) {
 	piece := make([]byte, inputPieceBytes)

@@ -33,7 +33,7 @@ func (w *worker) start(s wire.Start) {
 		w.tellExit()
 		return
 	}
-	w.inbox.open()
+	w.inbox.open(term.TryWrite)
 	w.term.Store(term)
 	w.tasks.Go(func() { w.readLoop(term) })
 	w.tasks.Go(func() { w.writeLoop(term) })

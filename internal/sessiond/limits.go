@@ -18,17 +18,26 @@ const (
 	ringBytes = 8 * 8 << 10
 	// readBytesMax is what is read before the loop is told. The kernel hands out at most 4 KiB at a time, and has up to three
 	// times as much behind it, which come at once while the program writes on.
-	readBytesMax = 16 << 10
+	readBytesMax = 32 << 10
 	// strideBytes is what the loop takes at once, half of the ring: while it draws, the reader has the other half.
 	strideBytes = ringBytes / 2
-	// outboxBytesMax is what may wait for the supervisor before the loop stops taking output. It is about one socket
-	// buffer, so that a live peer always has something to read; commands are still served above it.
+	// outboxBytesMax is what may wait for the supervisor before the loop stops taking output, replays and captures apart: a long
+	// answer on its way is no reason to stop the program. It is about one socket buffer, so that a live peer always has
+	// something to read; commands are still served above it.
 	outboxBytesMax = 256 << 10
 	// outboxReplayMax is what may wait before the loop stops taking commands too. Only a replay gets there: a peer that
 	// asks again and again without reading must not collect copies of the log in our memory.
 	outboxReplayMax = 1 << 20
 	// outboxKeepBytes is the most that an idle connection keeps of its buffers.
 	outboxKeepBytes = 32 << 10
+	// straightBytesMax is the most that the loop itself writes to the socket: an echo, a line, the prompt of a shell. More than
+	// that is worth another goroutine.
+	straightBytesMax = 2 << 10
+	// floodBytes is the batch after which more is expected, gatherBytes what is then waited for, and gatherMax how long. At the
+	// speed of a terminal it comes in less; what ends a flood is late by it.
+	floodBytes  = 16 << 10
+	gatherBytes = 64 << 10
+	gatherMax   = time.Millisecond
 	// outboxBeginBytes is the first allocation of a connection's buffer.
 	outboxBeginBytes = 4 << 10
 )
@@ -86,6 +95,7 @@ const (
 	_ = uint(ringBytes - strideBytes - readBytesMax)                                     // a read has room while the loop draws
 	_ = uint(wire.OutputMax - strideBytes)                                               // a stride fits one OUTPUT
 	_ = uint(outboxBytesMax - wire.OutputMax - wire.HeaderLen)                           // the outbox holds the largest OUTPUT
+	_ = uint(outboxBytesMax - gatherBytes - floodBytes)                                  // what is gathered is not waited for in vain
 	_ = uint(outboxReplayMax - outboxBytesMax)                                           // commands outlive output
 	_ = uint(inputBytesMax - wire.InputMax)                                              // the largest INPUT fits an empty inbox
 	_ = uint(wire.InputMax - inputPieceBytes)                                            // a piece is a part of a frame

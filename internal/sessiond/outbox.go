@@ -4,6 +4,7 @@ package sessiond
 
 import (
 	"sync"
+	"time"
 
 	"spawn/internal/sessiond/secret"
 )
@@ -12,21 +13,30 @@ import (
 // while the writer was in the kernel leaves with one system call. The loop pushes and looks at size; the writer takes.
 //
 //	loop ──push──► queued ──take──► batch ──Write──► done ──room──► loop
+//	          └──► the socket, for a little while nothing waits
+//
+// So a key's echo needs no other goroutine, and a flood wakes the supervisor for much at a time.
 type outbox struct {
-	ready chan struct{} // 1 slot: something is queued, or the box was shut
+	ready chan struct{} // 1 slot: enough is queued, or the box was shut
 	room  chan struct{} // 1 slot: a batch left
-	mu    struct {
+	// straight writes what the socket takes without waiting, and returns how much that was; nil where there is no such way.
+	straight func(p []byte) (n int)
+	pause    *time.Timer // of gather; the writer's, nil before its first
+	mu       struct {
 		sync.Mutex
 		queued   []byte
 		spare    []byte // the other buffer, wiped; nil while the writer has it
 		inFlight int    // bytes the writer has taken and not yet written
+		enough   int    // bytes that must be queued before the writer is told
+		answers  int    // bytes of queued that are answers: the peer has asked for them, and output may follow them
+		answered int    // likewise of inFlight
 		used     bool   // something was pushed since the last trim
 		shut     bool   // pushes are dropped; take returns what is left, then nil
 	}
 }
 
-func newOutbox() *outbox {
-	return &outbox{ready: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+func newOutbox(straight func(p []byte) (n int)) *outbox {
+	return &outbox{straight: straight, ready: make(chan struct{}, 1), room: make(chan struct{}, 1)}
 }
 
 // push encodes v as one frame at the end of the queue. hint is about its size in bytes. It never waits; the caller looks at
@@ -34,34 +44,92 @@ func newOutbox() *outbox {
 func push[T any](o *outbox, hint int, v T, encode func(dst []byte, v T) ([]byte, error)) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	return pushLocked(o, hint, v, encode)
+}
+
+// pushAnswer is push for what the peer has asked for, which may be long: it makes no output wait.
+func pushAnswer[T any](o *outbox, hint int, v T, encode func(dst []byte, v T) ([]byte, error)) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	before := len(o.mu.queued)
+	err := pushLocked(o, hint, v, encode)
+	o.mu.answers += len(o.mu.queued) - before
+	return err
+}
+
+func pushLocked[T any](o *outbox, hint int, v T, encode func(dst []byte, v T) ([]byte, error)) error {
 	if o.mu.shut {
 		return nil
 	}
+	alone := len(o.mu.queued) == 0 && o.mu.inFlight == 0
 	o.reserveLocked(hint)
 	queued, err := encode(o.mu.queued, v)
 	o.mu.queued = queued
 	o.mu.used = true
-	notify(o.ready)
+	if alone && len(queued) <= straightBytesMax && o.straight != nil {
+		o.mu.queued = shift(queued, o.straight(queued))
+	}
+	if n := len(o.mu.queued); n > 0 && n >= o.mu.enough {
+		notify(o.ready)
+	}
 	return err
 }
 
-// reserveLocked makes room for n more bytes. It grows by itself, because append would leave the old bytes behind unwiped.
-func (o *outbox) reserveLocked(n int) {
-	old := o.mu.queued
-	if cap(old)-len(old) >= n {
-		return
+// gather is the writer's, after a large batch: it lets the flood that this was a part of grow to one call's worth, but not
+// for long. Without it every few KiB wake the supervisor, and that costs more than to handle them.
+func (o *outbox) gather() {
+	if o.await(gatherBytes) {
+		if o.pause == nil {
+			o.pause = time.NewTimer(gatherMax)
+		} else {
+			o.pause.Reset(gatherMax)
+		}
+		select {
+		case <-o.ready:
+		case <-o.pause.C:
+		}
+		o.pause.Stop()
 	}
-	grown := make([]byte, len(old), max(2*cap(old), len(old)+n, outboxBeginBytes))
-	copy(grown, old)
-	secret.Wipe(old)
-	o.mu.queued = grown
+	o.await(1)
 }
 
-// size is how many bytes have not reached the kernel.
-func (o *outbox) size() int {
+// await sets how much is enough, and reports whether there is less.
+func (o *outbox) await(enough int) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return len(o.mu.queued) + o.mu.inFlight
+	o.mu.enough = enough
+	select { // what it said was of another amount
+	case <-o.ready:
+	default:
+	}
+	return len(o.mu.queued) < enough && !o.mu.shut
+}
+
+// reserveLocked makes room for n more bytes.
+func (o *outbox) reserveLocked(n int) {
+	if cap(o.mu.queued) == 0 {
+		n = max(n, outboxBeginBytes)
+	}
+	o.mu.queued = withRoom(o.mu.queued, n)
+}
+
+// withRoom is p with room for n more bytes. It grows by itself, because append would leave the old bytes behind unwiped.
+func withRoom(p []byte, n int) []byte {
+	if cap(p)-len(p) >= n {
+		return p
+	}
+	grown := make([]byte, len(p), max(2*cap(p), len(p)+n))
+	copy(grown, p)
+	secret.Wipe(p)
+	return grown
+}
+
+// size is how many bytes have not reached the kernel: those of the stream, and all, with answers.
+func (o *outbox) size() (stream, all int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	all = len(o.mu.queued) + o.mu.inFlight
+	return all - o.mu.answers - o.mu.answered, all
 }
 
 // take waits for frames and returns all of them. It returns nil when the box is shut and empty.
@@ -84,7 +152,7 @@ func (o *outbox) tryTake() (batch []byte, shut bool) {
 	if len(o.mu.queued) > 0 {
 		batch = o.mu.queued
 		o.mu.queued, o.mu.spare = o.mu.spare, nil
-		o.mu.inFlight = len(batch)
+		o.mu.inFlight, o.mu.answered, o.mu.answers = len(batch), o.mu.answers, 0
 	}
 	return batch, o.mu.shut
 }
@@ -94,7 +162,7 @@ func (o *outbox) done(batch []byte) {
 	secret.Wipe(batch)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.mu.inFlight = 0
+	o.mu.inFlight, o.mu.answered = 0, 0
 	o.mu.spare = batch[:0]
 	notify(o.room)
 }
@@ -118,7 +186,7 @@ func (o *outbox) shut(drop bool) {
 	o.mu.shut = true
 	if drop {
 		secret.Wipe(o.mu.queued)
-		o.mu.queued = nil
+		o.mu.queued, o.mu.answers = nil, 0
 	}
 	notify(o.ready)
 }

@@ -135,17 +135,18 @@ func (w *worker) newScreen(cols, rows int) {
 	}
 }
 
-// resize gives the program and the screen a new size. The same size again is nothing.
+// resize gives the program and the screen a new size. The same size again is nothing. The program comes first: the screen may
+// tell it the size (mode 2048), and then the terminal has to have it.
 func (w *worker) resize(cols, rows uint16) {
 	if c, r := w.screen.Size(); c == int(cols) && r == int(rows) {
 		return
 	}
-	w.guard(func(screen *emulator.Terminal) { screen.Resize(int(cols), int(rows)) })
-	w.counts.Resize(int(cols), int(rows))
-	failpoint.Pass(failpoint.Resized)
 	if term := w.term.Load(); term != nil {
-		// Refused only when the program has just ended; the screen has the size all the same.
+		// Refused only when the program has just ended; the screen gets the size all the same.
 		term.Resize(cols, rows)
 	}
+	failpoint.Pass(failpoint.Resized)
+	w.guard(func(screen *emulator.Terminal) { screen.Resize(int(cols), int(rows)) })
+	w.counts.Resize(int(cols), int(rows))
 	w.flushNotices()
 }

@@ -15,7 +15,7 @@ func TestInboxRefusesEarlyInputAndDropsLateInput(t *testing.T) {
 	if err := in.put(0, []byte("x"), nil); !errors.Is(err, errEarlyInput) {
 		t.Errorf("before start: %v", err)
 	}
-	in.open()
+	in.open(nil)
 	if err := in.put(0, []byte("typed"), nil); err != nil {
 		t.Error(err)
 	}
@@ -30,7 +30,7 @@ func TestInboxRefusesEarlyInputAndDropsLateInput(t *testing.T) {
 
 func TestInboxKeepsOrderAndPutsRepliesBetweenFrames(t *testing.T) {
 	in := newInbox()
-	in.open()
+	in.open(nil)
 	in.put(0, []byte("aaaaaa"), nil)
 	in.put(0, []byte("bb"), nil)
 	piece := make([]byte, 4)
@@ -65,7 +65,7 @@ func TestInboxHoldsBackAtItsBoundAndLetsGo(t *testing.T) {
 		},
 	} {
 		in := newInbox()
-		in.open()
+		in.open(nil)
 		fill(in)
 		gone := make(chan struct{})
 		done := make(chan error, 1)
@@ -87,7 +87,7 @@ func TestInboxHoldsBackAtItsBoundAndLetsGo(t *testing.T) {
 
 func TestInboxAdoptDropsThePredecessorsInputButNoReply(t *testing.T) {
 	in := newInbox()
-	in.open()
+	in.open(nil)
 	in.put(0, []byte("old old old"), nil)
 	piece := make([]byte, 4)
 	in.take(piece)
@@ -107,25 +107,30 @@ func TestInboxAdoptDropsThePredecessorsInputButNoReply(t *testing.T) {
 	}
 }
 
+func (o *outbox) all() int {
+	_, all := o.size()
+	return all
+}
+
 func TestOutboxCountsWhatTheKernelDoesNotHave(t *testing.T) {
-	o := newOutbox()
+	o := newOutbox(nil)
 	for range 3 {
 		if err := push(o, 0, []byte("abc"), wire.AppendOutput); err != nil {
 			t.Fatal(err)
 		}
 	}
 	const frame = wire.HeaderLen + 3
-	if o.size() != 3*frame {
-		t.Fatalf("size %d", o.size())
+	if o.all() != 3*frame {
+		t.Fatalf("size %d", o.all())
 	}
 	batch := o.take()
 	push(o, 0, []byte("abc"), wire.AppendOutput)
-	if len(batch) != 3*frame || o.size() != 4*frame {
-		t.Fatalf("batch of %d, size %d", len(batch), o.size())
+	if len(batch) != 3*frame || o.all() != 4*frame {
+		t.Fatalf("batch of %d, size %d", len(batch), o.all())
 	}
 	o.done(batch)
-	if o.size() != frame || !bytes.Equal(batch, make([]byte, len(batch))) {
-		t.Errorf("size %d, batch not wiped: %q", o.size(), batch)
+	if o.all() != frame || !bytes.Equal(batch, make([]byte, len(batch))) {
+		t.Errorf("size %d, batch not wiped: %q", o.all(), batch)
 	}
 	select {
 	case <-o.room:
@@ -134,19 +139,43 @@ func TestOutboxCountsWhatTheKernelDoesNotHave(t *testing.T) {
 	}
 }
 
+// What the peer has asked for is on the books, and output may follow it all the same.
+func TestOutboxCountsAnswersApart(t *testing.T) {
+	o := newOutbox(nil)
+	push(o, 0, []byte("abc"), wire.AppendOutput)
+	pushAnswer(o, 0, make([]byte, 1000), wire.AppendOutput)
+	const frame, answer = wire.HeaderLen + 3, wire.HeaderLen + 1000
+	sizes := func(stream, all int) {
+		t.Helper()
+		if s, a := o.size(); s != stream || a != all {
+			t.Errorf("%d bytes of the stream of %d, want %d of %d", s, a, stream, all)
+		}
+	}
+	sizes(frame, frame+answer)
+	batch := o.take()
+	sizes(frame, frame+answer)
+	push(o, 0, []byte("abc"), wire.AppendOutput)
+	sizes(2*frame, 2*frame+answer)
+	o.done(batch)
+	sizes(frame, frame)
+	pushAnswer(o, 0, make([]byte, 1000), wire.AppendOutput)
+	o.shut(true)
+	sizes(0, 0)
+}
+
 func TestOutboxRefusesABadFrameWhole(t *testing.T) {
-	o := newOutbox()
+	o := newOutbox(nil)
 	push(o, 0, []byte("abc"), wire.AppendOutput)
 	if err := push(o, 0, make([]byte, wire.OutputMax+1), wire.AppendOutput); !errors.Is(err, wire.ErrTooLarge) {
 		t.Error(err)
 	}
-	if o.size() != wire.HeaderLen+3 {
-		t.Errorf("size %d", o.size())
+	if o.all() != wire.HeaderLen+3 {
+		t.Errorf("size %d", o.all())
 	}
 }
 
 func TestOutboxShut(t *testing.T) {
-	o := newOutbox()
+	o := newOutbox(nil)
 	push(o, 0, []byte("abc"), wire.AppendOutput)
 	o.shut(false)
 	push(o, 0, []byte("more"), wire.AppendOutput)
@@ -155,7 +184,7 @@ func TestOutboxShut(t *testing.T) {
 	if len(batch) != wire.HeaderLen+3 || o.take() != nil {
 		t.Error("what waited was not handed out alone")
 	}
-	o = newOutbox()
+	o = newOutbox(nil)
 	push(o, 0, []byte("abc"), wire.AppendOutput)
 	o.shut(true)
 	if o.take() != nil {
@@ -164,7 +193,7 @@ func TestOutboxShut(t *testing.T) {
 }
 
 func TestOutboxGivesLargeBuffersBackWhenIdle(t *testing.T) {
-	o := newOutbox()
+	o := newOutbox(nil)
 	push(o, 0, make([]byte, wire.OutputMax), wire.AppendOutput)
 	o.done(o.take())
 	o.trim()
@@ -185,12 +214,121 @@ func TestOutboxGivesLargeBuffersBackWhenIdle(t *testing.T) {
 }
 
 func TestPushAllocatesNothingInTheSteadyState(t *testing.T) {
-	o := newOutbox()
+	o := newOutbox(nil)
 	chunk := make([]byte, 4096)
 	if n := testing.AllocsPerRun(1000, func() {
 		push(o, wire.HeaderLen+len(chunk), chunk, wire.AppendOutput)
 		o.done(o.take())
 	}); n > 0 {
 		t.Errorf("%v allocations for each chunk", n)
+	}
+}
+
+func TestInboxGivesAKeyStraightToTheTerminal(t *testing.T) {
+	var term []byte
+	room := 5
+	in := newInbox()
+	in.open(func(p []byte) int {
+		n := min(len(p), room)
+		term, room = append(term, p[:n]...), room-n
+		return n
+	})
+	in.put(0, []byte("abc"), nil)
+	if string(term) != "abc" || in.mu.bytes != 0 || len(in.mu.frames) != 0 {
+		t.Fatalf("%q written, %d bytes wait", term, in.mu.bytes)
+	}
+	in.put(0, []byte("defg"), nil) // half of it: the rest waits, and nothing passes it
+	in.answer([]byte("R"))
+	room = 10
+	in.put(0, []byte("h"), nil)
+	piece := make([]byte, 10)
+	for range 2 {
+		term = append(term, piece[:in.take(piece)]...)
+	}
+	if string(term) != "abcdefghR" {
+		t.Errorf("%q", term)
+	}
+	in.put(0, []byte("i"), nil) // the writer may be in the middle of what it took last
+	if string(term) != "abcdefghR" || in.mu.bytes != 1 {
+		t.Errorf("%q written, %d bytes wait", term, in.mu.bytes)
+	}
+}
+
+func waits(o *outbox) int {
+	_, all := o.size()
+	return all
+}
+
+func TestOutboxGivesAnEchoStraightToTheSocket(t *testing.T) {
+	var socket []byte
+	room := 1 << 20
+	o := newOutbox(func(p []byte) int {
+		n := min(len(p), room)
+		socket, room = append(socket, p[:n]...), room-n
+		return n
+	})
+	push(o, 0, []byte("abc"), wire.AppendOutput)
+	if len(socket) != wire.HeaderLen+3 || waits(o) != 0 || len(o.ready) != 0 {
+		t.Fatalf("%d bytes in the socket, %d wait", len(socket), waits(o))
+	}
+	room = 4
+	push(o, 0, []byte("def"), wire.AppendOutput)
+	push(o, 0, []byte("ghi"), wire.AppendOutput) // must not pass the rest
+	if waits(o) != 2*(wire.HeaderLen+3)-4 || len(o.ready) != 1 {
+		t.Fatalf("%d bytes wait", waits(o))
+	}
+	room = 1 << 20
+	batch := o.take()
+	push(o, 0, []byte("jkl"), wire.AppendOutput) // nor a batch under way
+	socket = append(socket, batch...)
+	o.done(batch)
+	socket = append(socket, o.take()...)
+	var want []byte
+	for _, s := range []string{"abc", "def", "ghi", "jkl"} {
+		want, _ = wire.AppendOutput(want, []byte(s))
+	}
+	if !bytes.Equal(socket, want) {
+		t.Errorf("%q", socket)
+	}
+	push(o, 0, make([]byte, straightBytesMax+1), wire.AppendOutput)
+	if waits(o) == 0 {
+		t.Error("a large frame went straight")
+	}
+}
+
+func TestOutboxGathersAFlood(t *testing.T) {
+	o := newOutbox(nil)
+	gathered := make(chan int)
+	gather := func() {
+		o.gather()
+		gathered <- waits(o)
+	}
+	piece := make([]byte, gatherBytes/4)
+	push(o, 0, piece, wire.AppendOutput)
+	o.done(o.take())
+
+	go gather() // ends by itself, with whatever there is
+	if n := <-gathered; n != 0 {
+		t.Fatalf("%d bytes", n)
+	}
+	for range 4 {
+		push(o, 0, piece, wire.AppendOutput)
+	}
+	go gather() // is enough already
+	if n := <-gathered; n < gatherBytes {
+		t.Errorf("%d bytes", n)
+	}
+	if len(o.take()) < gatherBytes { // a push before or after it is told as ever
+		t.Error("not taken whole")
+	}
+	push(o, 0, []byte("x"), wire.AppendOutput)
+	if len(o.ready) != 1 {
+		t.Error("after a flood nobody is told of a little")
+	}
+	o.shut(true)
+	go gather()
+	<-gathered
+	if o.take() != nil {
+		t.Error("a shut box is not empty")
 	}
 }

@@ -41,6 +41,27 @@ func TestThemeAnswersColourQueries(t *testing.T) {
 	}
 }
 
+// Reports that a program has asked for come from the worker, once each, and a replay neither repeats nor ends them.
+func TestReportsOfThemeAndSizeSurviveAReattach(t *testing.T) {
+	tw := launch(t)
+	p := tw.dial()
+	path := t.TempDir() + "/reports"
+	const reports = "\x1b[48;24;80;0;0t" + "\x1b[?997;2n" + "\x1b[48;40;120;0;0t"
+	p.startScript(`stty raw -echo; printf '\033[?2031;2048h'; echo ready; head -c %d > %s; echo "told at $(stty size)"; timeout 0.5 cat >> %[2]s; echo over; sleep 1000`,
+		len(reports), path)
+	p.untilOutput("ready")
+	p.conn.Close()
+	again := tw.dial()
+	again.replay(everything)
+	again.send(wire.AppendTheme(nil, wire.Theme{Foreground: "#000000", Background: "#ffffff", Cursor: "#000000"}))
+	again.send(wire.AppendResize(nil, 120, 40))
+	again.untilOutput("told at 40 120")
+	again.untilOutput("over")
+	if got := readFile(t, path); got != reports {
+		t.Errorf("the program read %q, want %q", got, reports)
+	}
+}
+
 // A program that asks and never reads its answers must not make the worker grow or wait.
 func TestFloodOfQueriesIsBounded(t *testing.T) {
 	tw := launch(t)

@@ -153,7 +153,7 @@ func (w *worker) serve(ctx context.Context, ready func() error) error {
 func (w *worker) loop(stop <-chan struct{}) {
 	w.enter(lifecycle.Waiting)
 	for w.state != lifecycle.Ended {
-		output, commands, room := w.intake()
+		output, commands, room, work := w.intake()
 		select {
 		case <-output:
 			w.takeOutput()
@@ -163,6 +163,8 @@ func (w *worker) loop(stop <-chan struct{}) {
 			w.takeOver(c)
 		case generation := <-w.hangups:
 			w.hangUp(generation)
+		case <-work:
+			w.continueCapture()
 		case <-room: // a batch has left: look again what may be taken
 		case <-w.wants:
 			w.obeyWanted()
@@ -189,20 +191,22 @@ func (w *worker) loop(stop <-chan struct{}) {
 }
 
 // intake decides what the loop listens to. A supervisor that does not read costs the program its output first, and itself
-// its commands only when replays have piled up; connections, signals and timers are always served.
-func (w *worker) intake() (output <-chan struct{}, commands <-chan command, room <-chan struct{}) {
+// its commands only when replays have piled up; connections, signals and timers are always served. Work is a capture that is
+// being made.
+func (w *worker) intake() (output <-chan struct{}, commands <-chan command, room, work <-chan struct{}) {
 	if w.conn == nil {
-		return w.ring.filled, nil, nil
+		return w.ring.filled, nil, nil, nil
 	}
-	waiting := w.conn.out.size()
-	w.heldBack = w.heldBack || waiting >= outboxBytesMax
-	switch {
-	case waiting >= outboxReplayMax:
-		return nil, nil, w.conn.out.room
-	case waiting >= outboxBytesMax:
-		return nil, w.commands, w.conn.out.room
+	output, commands = w.ring.filled, w.commands
+	stream, all := w.conn.out.size()
+	if stream >= outboxBytesMax {
+		output, room = nil, w.conn.out.room
+		w.heldBack = true
 	}
-	return w.ring.filled, w.commands, nil
+	if all >= outboxReplayMax {
+		commands, room = nil, w.conn.out.room
+	}
+	return output, commands, room, w.conn.captureWork()
 }
 
 // enter makes s the state and arms its time limit.

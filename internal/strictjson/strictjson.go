@@ -68,6 +68,55 @@ func Marshal(v any) ([]byte, error) {
 	return out, nil
 }
 
+// AppendMarshal appends v as Marshal encodes it. On an error dst comes back as it was.
+func AppendMarshal(dst []byte, v any) ([]byte, error) {
+	out := bytes.NewBuffer(dst)
+	if err := json.MarshalWrite(out, v, encodeOptions); err != nil {
+		return dst, fmt.Errorf("encode JSON: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// IsSpelt reports whether Marshal would encode v as src. It needs no second copy of src.
+func IsSpelt(src []byte, v any) bool {
+	rest := speltRest(src)
+	return json.MarshalWrite(&rest, v, encodeOptions) == nil && len(rest) == 0
+}
+
+// speltRest is what has not been written yet of what is expected.
+type speltRest []byte
+
+var errSpelling = errors.New("JSON is spelt in another way")
+
+func (r *speltRest) Write(p []byte) (int, error) {
+	rest, ok := bytes.CutPrefix(*r, p)
+	if !ok {
+		return 0, errSpelling
+	}
+	*r = rest
+	return len(p), nil
+}
+
+// Indent lays out the one JSON value in src for a person to read: a line for each member and element, two
+// blanks a level. It changes white space alone.
+func Indent(src []byte) ([]byte, error) {
+	out := jsontext.Value(bytes.Clone(src))
+	if err := out.Indent(jsontext.WithIndent("  ")); err != nil {
+		return nil, fmt.Errorf("indent JSON: %w", err)
+	}
+	return out, nil
+}
+
+// AppendString appends s as Marshal would write it as a string. It fails on invalid UTF-8, and dst then comes back
+// as it was.
+func AppendString[T ~string | ~[]byte](dst []byte, s T) ([]byte, error) {
+	out, err := jsontext.AppendQuote(dst, s)
+	if err != nil {
+		return dst, fmt.Errorf("encode JSON: %w", err)
+	}
+	return out, nil
+}
+
 // Version reads the integer member name of the object in src and ignores all others, so that a
 // record of another version can be told apart from a damaged one before Unmarshal refuses its
 // unknown members. The object must satisfy everything else that Unmarshal demands of syntax.

@@ -3,7 +3,9 @@
 package strictjson_test
 
 import (
+	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -121,6 +123,18 @@ func TestMarshalIsDeterministic(t *testing.T) {
 	}
 }
 
+func TestIndentChangesWhiteSpaceAlone(t *testing.T) {
+	src := []byte(`{"a":[1,{"b":"\u202e \u00e9"}],"c":{},"d":[]}`)
+	got, err := strictjson.Indent(src)
+	want := "{\n  \"a\": [\n    1,\n    {\n      \"b\": \"\\u202e \\u00e9\"\n    }\n  ],\n  \"c\": {},\n  \"d\": []\n}"
+	if err != nil || string(got) != want {
+		t.Errorf("Indent = %s, %v", got, err)
+	}
+	if got, err := strictjson.Indent([]byte(`{"a":`)); err == nil {
+		t.Errorf("Indent = %s", got)
+	}
+}
+
 func TestVersionReadsPastUnknownMembers(t *testing.T) {
 	got, err := strictjson.Version([]byte(` {"later":{"a":[1]},"version":6}`), "version")
 	if err != nil || got != 6 {
@@ -166,5 +180,39 @@ func TestOffsetNamesThePlaceOfAFault(t *testing.T) {
 	}
 	if at, ok := strictjson.Offset(strictjson.ErrNull); ok {
 		t.Errorf("ErrNull has the place %d", at)
+	}
+}
+
+// What is appended, and what is compared, is what Marshal writes.
+func TestEveryWayToWriteIsTheSame(t *testing.T) {
+	type record struct {
+		Text  string   `json:"text"`
+		Rows  []string `json:"rows"`
+		Count int      `json:"count,omitzero"`
+	}
+	for _, v := range []record{{}, {Text: "\"\\\u2028\x7f 世界\n"}, {Rows: slices.Repeat([]string{"a row of some text"}, 10_000), Count: 7}} {
+		want, err := strictjson.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := strictjson.AppendMarshal([]byte("before"), v); err != nil || string(got) != "before"+string(want) {
+			t.Errorf("appended %.100s, %v", got, err)
+		}
+		if !strictjson.IsSpelt(want, v) || strictjson.IsSpelt(want[:len(want)-1], v) || strictjson.IsSpelt(append(want, ' '), v) || strictjson.IsSpelt(bytes.Replace(want, []byte(`:`), []byte(`: `), 1), v) {
+			t.Errorf("%.100s: another spelling is taken for this one", want)
+		}
+		quoted, err := strictjson.Marshal(v.Text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := strictjson.AppendString([]byte("before"), []byte(v.Text)); err != nil || string(got) != "before"+string(quoted) {
+			t.Errorf("appended %s, %v", got, err)
+		}
+	}
+	if got, err := strictjson.AppendString([]byte("before"), "\xff"); err == nil || string(got) != "before" {
+		t.Errorf("invalid UTF-8: %q, %v", got, err)
+	}
+	if got, err := strictjson.AppendMarshal([]byte("before"), "\xff"); err == nil || string(got) != "before" || strictjson.IsSpelt([]byte(`"x"`), "\xff") {
+		t.Errorf("invalid UTF-8: %q, %v", got, err)
 	}
 }

@@ -110,8 +110,8 @@ func (s *Supervisor) attach(who access.Principal, id string, sink fanout.Sink, o
 	made := make(chan struct{})
 	a.end = func() {
 		<-made // Attach does not wait for anybody
-		if viewer != nil {
-			viewer.Detach()
+		if _, there := s.panes.arrangement().Pane(id); viewer != nil && there {
+			viewer.Detach() // a pane that is gone has ended its viewers itself, and tells them why
 		}
 	}
 	defer close(made)

@@ -131,9 +131,22 @@ func verbWindow(t topology.Tree, w topology.Window) verbs.Window {
 		}),
 	}
 	for _, p := range t.PanesOf(w.ID) {
-		if p.Layer() == topology.LayerFloat {
-			out.Floats = append(out.Floats, p.ID)
+		if p.Float != nil {
+			out.Floats = append(out.Floats, placed(p.ID, *p.Float))
 		}
 	}
 	return out
+}
+
+// presets are those that floats may name. Settings have none, so every float is what was asked for and the
+// built-in rest.
+var presets topology.Presets
+
+// placed is a float as it is to be drawn.
+func placed(pane string, f topology.Float) verbs.Placed {
+	g, _ := presets.Resolve(f)
+	return verbs.Placed{
+		Pane: pane, Z: f.Z, Preset: f.Preset, Width: string(g.Width), Height: string(g.Height), Anchor: string(g.Anchor), X: *g.X, Y: *g.Y,
+		MinCols: uint16(g.MinCols), MinRows: uint16(g.MinRows), Border: string(g.Border), Title: f.Title,
+	}
 }

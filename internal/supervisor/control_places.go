@@ -51,6 +51,10 @@ func (s verbServer) SwapPanes(_ context.Context, p verbs.PaneSwapParams) (verbs.
 	return verbs.Empty{}, err
 }
 
+func (s verbServer) FocusPane(_ context.Context, p verbs.PaneFocusParams) (verbs.WindowResult, error) {
+	return s.moved(p.Pane, func(t topology.Tree) (topology.Tree, error) { return t.Focus(p.Pane) })
+}
+
 func (s verbServer) ZoomPane(_ context.Context, p verbs.PaneZoomParams) (verbs.WindowResult, error) {
 	return s.moved(p.Pane, func(t topology.Tree) (topology.Tree, error) {
 		if !p.Off {

@@ -52,8 +52,8 @@ func (s verbServer) InspectCheckpoint(_ context.Context, p verbs.CheckpointParam
 	return r, nil
 }
 
-func (s verbServer) RestoreCheckpoint(_ context.Context, p verbs.CheckpointParams) (verbs.RecoveryRestoreResult, error) {
-	ids, err := s.keeper.restore(p.Checkpoint, ownerOfPeople)
+func (s verbServer) RestoreCheckpoint(ctx context.Context, p verbs.CheckpointParams) (verbs.RecoveryRestoreResult, error) {
+	ids, err := s.keeper.restore(p.Checkpoint, owner(ctx))
 	if err != nil {
 		return verbs.RecoveryRestoreResult{}, s.recoveryError(err)
 	}
@@ -68,16 +68,13 @@ func (s verbServer) ForgetCheckpoint(_ context.Context, p verbs.CheckpointParams
 }
 
 func (s verbServer) RelaunchPane(ctx context.Context, p verbs.PaneRelaunchParams) (verbs.PaneRelaunchResult, error) {
-	if len(p.Grants) > 0 {
-		return verbs.PaneRelaunchResult{}, verbs.Errorf(verbs.CodeInvalidParams, "this spawnd cannot give a new pane grants yet").With("param", "grants")
-	}
-	row, err := s.panes.relaunch(ctx, p.Pane, p.Argv, ownerOfPeople)
+	row, err := s.panes.relaunch(ctx, p.Pane, NewPane{Argv: p.Argv, Owner: owner(ctx)}, s.endow(principalOf(ctx), p.Grants))
 	if errors.Is(err, errSpawn) {
 		s.o.Log.Warn("an archive could not be relaunched", "pane", p.Pane, "error", err)
 		return verbs.PaneRelaunchResult{}, verbs.Errorf(verbs.CodeSpawn, "%s", errSpawn)
 	}
 	if err != nil {
-		return verbs.PaneRelaunchResult{}, s.recoveryError(err)
+		return verbs.PaneRelaunchResult{}, sharingError(err)
 	}
 	return verbs.PaneRelaunchResult{Pane: row.ID, Window: row.Window, Session: row.Session, Principal: "pane:" + row.ID, PID: row.PID}, nil
 }

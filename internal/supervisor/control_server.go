@@ -10,6 +10,7 @@ import (
 
 	"spawn/internal/supervisor/access"
 	"spawn/internal/supervisor/fanout"
+	"spawn/internal/supervisor/topology"
 	"spawn/internal/supervisor/verbs"
 )
 
@@ -43,6 +44,10 @@ func (s verbServer) RenamePane(_ context.Context, id, name string) (verbs.Pane, 
 }
 
 func (s verbServer) AttachPane(ctx context.Context, id string, sink fanout.Sink, o fanout.AttachOptions) (verbs.Viewer, error) {
+	if s.insideOf(ctx) == id { // what it shows would be output of the pane, and shown again
+		sink.Close()
+		return nil, verbs.Errorf(verbs.CodeOwnPane, "%s is the terminal that you are in: it cannot be shown within itself", id)
+	}
 	v, err := s.attach(principalOf(ctx), id, sink, o)
 	if err != nil {
 		return nil, verbError(err)
@@ -65,10 +70,10 @@ func (s verbServer) Viewers(_ context.Context, id string) (fanout.Stats, error) 
 
 func (s verbServer) PairURL(context.Context) (string, error) { return s.Supervisor.PairURL() }
 
-func (s verbServer) Info(context.Context) (verbs.ServerInfoResult, error) {
+func (s verbServer) Info(ctx context.Context) (verbs.ServerInfoResult, error) {
 	return verbs.ServerInfoResult{
 		Version: s.o.Version, HostName: s.pages.server.HostName, Source: s.pages.server.Source, PID: os.Getpid(),
-		StartedAt: s.started.UnixMilli(), Addresses: []string{s.server.URL()}, Panes: len(s.panes.Rows()),
+		StartedAt: s.started.UnixMilli(), Addresses: []string{s.server.URL()}, Panes: len(s.panes.Rows()), Pane: s.insideOf(ctx),
 	}, nil
 }
 
@@ -95,16 +100,22 @@ func usedAt(t time.Time) int64 {
 func verbPane(r Row) verbs.Pane {
 	p := verbs.Pane{
 		ID: r.ID, SessionID: string(r.Worker), PID: r.PID, State: verbs.PaneState(r.State), Title: r.Title, Name: r.Name,
-		Cols: r.Cols, Rows: r.Rows, Foreground: r.Foreground, Viewers: r.Viewers,
+		Cols: r.Cols, Rows: r.Rows, Argv0: r.Argv0, Foreground: r.Foreground, Viewers: r.Viewers,
 		Session: r.Session, Window: r.Window, Layer: string(r.Layer), Tags: verbTags(r.Tags), UsedAt: usedAt(r.Used),
 	}
-	if a := r.Archive; a != nil {
-		p.Recovery = verbs.Archived{
-			Checkpoint: a.Checkpoint, PreviousPane: a.PreviousPane, ProcessState: string(a.ProcessState), TextState: string(a.TextState), CutRows: a.CutRows,
-		}
-	}
+	p.Recovery = verbArchived(r.Archive)
 	if r.Exit != nil {
 		p.ExitCode, p.Signal = r.Exit.ExitCode, r.Exit.Signal
 	}
 	return p
+}
+
+// verbArchived is zero for a pane that was not restored.
+func verbArchived(a *topology.Archive) verbs.Archived {
+	if a == nil {
+		return verbs.Archived{}
+	}
+	return verbs.Archived{
+		Checkpoint: a.Checkpoint, PreviousPane: a.PreviousPane, ProcessState: string(a.ProcessState), TextState: string(a.TextState), CutRows: a.CutRows,
+	}
 }

@@ -25,8 +25,11 @@ func (t terminal) Follow() (texts.Follower, error) {
 func (t terminal) Exited() bool { return t.Facts().Exit != nil }
 
 // terminal returns the pane's terminal while a worker is connected: a shell that has ended can be read for as
-// long as its worker lingers.
+// long as its worker lingers, an archive always, as far as its text may still be shown.
 func (ps *panes) terminal(id string) (terminal, error) {
+	if ps.isArchive(id) {
+		ps.expireTexts(ps.keeper.policy())
+	}
 	hub, err := ps.hub(id)
 	if err != nil {
 		return terminal{}, fmt.Errorf("look at %q: %w", id, err)
@@ -51,6 +54,9 @@ func (s verbServer) SendPane(ctx context.Context, p verbs.PaneSendParams) (verbs
 
 func (s verbServer) CapturePane(ctx context.Context, p verbs.PaneCaptureParams) (verbs.PaneCaptureResult, error) {
 	result, err := on(ctx, s, p.Pane, p, texts.Capture)
+	if row, gone := s.panes.Row(p.Pane); err == nil && gone == nil {
+		result.Recovered = verbArchived(row.Archive)
+	}
 	result.Pane = p.Pane
 	return result, err
 }

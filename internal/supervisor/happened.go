@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"spawn/internal/strictjson"
@@ -13,6 +14,10 @@ import (
 	"spawn/internal/supervisor/events"
 	"spawn/internal/supervisor/topology"
 )
+
+// reasonNotStarted is why a pane is gone that was told as created: its place is made before its program is started, since
+// the program is told it.
+const reasonNotStarted = "not_started"
 
 // stopPatience is how long the end of spawnd waits for readers to take the last event.
 const stopPatience = time.Second
@@ -32,6 +37,8 @@ type chronicle struct {
 	// id ever comes again, so being late gives nobody anything.
 	gone   []access.Resource
 	vitals map[string]*vitals // of panes by id
+	// unstarted are panes that are being taken back because their programs could not be started.
+	unstarted map[string]bool
 	// readers counts those of the log on the control socket. idle is closed when the last one leaves; nil while
 	// nobody waits for that.
 	readers int
@@ -40,7 +47,7 @@ type chronicle struct {
 
 // newChronicle begins a log of what happens to the panes.
 func newChronicle(ps *panes, source string, log *slog.Logger) *chronicle {
-	c := &chronicle{slog: log, kick: make(chan struct{}, 1), vitals: map[string]*vitals{}, pacing: make(chan struct{})}
+	c := &chronicle{slog: log, kick: make(chan struct{}, 1), vitals: map[string]*vitals{}, unstarted: map[string]bool{}, pacing: make(chan struct{})}
 	c.log = events.NewLog(events.Options{Source: source, State: ps.state})
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
@@ -104,18 +111,21 @@ func (ps *panes) happened(changes ...events.Change) {
 	}
 }
 
+// An aside is what a mutation did beside changing the tree: before that, and behind it. The zero value is nothing.
+type aside struct{ before, behind []events.Change }
+
 // commitLocked tells what a mutation made of the tree, all of it under one cursor, together with what else
 // the mutation did. The caller holds mu, has checked the new tree and puts it in force before it lets go.
-func (ps *panes) commitLocked(before, after topology.Tree, also ...events.Change) {
+func (ps *panes) commitLocked(before, after topology.Tree, also aside) {
 	c := ps.told
 	if c == nil {
 		return
 	}
-	t := telling{after: after}
+	t := telling{after: after, unstarted: c.unstarted}
 	for _, change := range topology.Diff(before, after) {
 		t.add(change)
 	}
-	c.commit(append(t.committed, also...), t.paced)
+	c.commit(slices.Concat(also.before, t.committed, also.behind), t.paced)
 	for _, r := range t.gone {
 		delete(c.vitals, r.ID())
 	}
@@ -156,6 +166,7 @@ type telling struct {
 	committed, paced []events.Change
 	gone             []access.Resource
 	moved            bool // something lies elsewhere, under other rights
+	unstarted        map[string]bool
 }
 
 func (t *telling) add(c topology.Change) {
@@ -227,20 +238,24 @@ func (t *telling) pane(c topology.Change) map[string]any {
 	p, _ := t.after.Pane(c.Pane)
 	switch c.Kind {
 	case topology.PaneCreated:
-		d := floating(map[string]any{"window": p.Window, "name": p.Name}, p)
+		d := layered(floating(map[string]any{"window": p.Window, "name": p.Name}, p), p)
 		if len(p.Tags) > 0 {
 			d["tags"] = tagTexts(p.Tags)
 		}
 		if p.Archive != nil {
 			d["recovery"] = raw(p.Archive)
 		}
-		return d
+		return given(d, "argv0", p.Argv0)
+	case topology.PaneRemoved:
+		if t.unstarted[c.Pane] {
+			return map[string]any{"reason": reasonNotStarted}
+		}
 	case topology.PaneRenamed:
 		return map[string]any{"name": p.Name}
 	case topology.PaneTitled:
 		return map[string]any{"title": p.Title}
 	case topology.PaneMoved:
-		return floating(map[string]any{"window": p.Window}, p)
+		return layered(floating(map[string]any{"window": p.Window}, p), p)
 	case topology.PaneTagged:
 		return map[string]any{"tags": tagTexts(p.Tags)}
 	case topology.PaneExited:
@@ -259,9 +274,18 @@ func given(d map[string]any, name, text string) map[string]any {
 	return d
 }
 
+// floating says how a float is drawn, as window.list does: its title is a person's or a program's words.
 func floating(d map[string]any, p topology.Pane) map[string]any {
 	if p.Float != nil {
-		d["float"] = raw(p.Float)
+		d["float"] = raw(placed(p.ID, *p.Float))
+	}
+	return d
+}
+
+// layered says that a pane floats; a tile is what all others are.
+func layered(d map[string]any, p topology.Pane) map[string]any {
+	if p.Float != nil {
+		d["layer"] = string(topology.LayerFloat)
 	}
 	return d
 }

@@ -48,7 +48,7 @@ func (s *story) does(change func(topology.Tree) (topology.Tree, error)) []string
 		s.t.Fatal(err)
 	}
 	s.ps.mu.Lock()
-	s.ps.commitLocked(before, after)
+	s.ps.commitLocked(before, after, aside{})
 	s.ps.mu.tree = after
 	s.ps.mu.Unlock()
 	if s.logged.Len() > 0 {
@@ -79,6 +79,30 @@ func start(n string) topology.Start {
 	return topology.Start{Worker: "00000000-0000-4000-8000-00000000000" + n}
 }
 
+// Who turns to a float changes two things, and both are told together.
+func TestFocusIsToldInOneCommit(t *testing.T) {
+	s := newStory(t)
+	for _, make := range []func(topology.Tree) (topology.Tree, topology.Pane, error){
+		func(t topology.Tree) (topology.Tree, topology.Pane, error) { return t.NewPane("", start("1")) },
+		func(t topology.Tree) (topology.Tree, topology.Pane, error) {
+			return t.NewFloat("w0", topology.Float{}, start("2"))
+		},
+		func(t topology.Tree) (topology.Tree, topology.Pane, error) {
+			return t.NewFloat("w0", topology.Float{}, start("3"))
+		},
+	} {
+		s.does(func(t topology.Tree) (topology.Tree, error) { next, _, err := make(t); return next, err })
+	}
+	told := s.does(func(t topology.Tree) (topology.Tree, error) { return t.Focus("p1") })
+	want := []string{
+		`pane.moved pane:p1 {"float":{"pane":"p1","z":3,"width":"60%","height":"60%","anchor":"center","x":0,"y":0,"min_cols":20,"min_rows":5,"border":"single"},"layer":"float","window":"w0"}`,
+		`window.activated window:w0 {"pane":"p1"}`,
+	}
+	if !slices.Equal(told, want) {
+		t.Errorf("told is\n%s", strings.Join(told, "\n"))
+	}
+}
+
 // Each change of the tree is told as the catalogue wants it, in one commit; titles by themselves.
 func TestChangesOfTheTreeAreTold(t *testing.T) {
 	s := newStory(t)
@@ -102,8 +126,12 @@ window.activated window:w0 {"pane":"p1"}`},
 		{"float", func(t topology.Tree) (topology.Tree, error) {
 			return only(t.NewFloat("w0", topology.Float{Geometry: topology.Geometry{Width: "60%"}}, topology.Start{Worker: start("3").Worker, Owner: "venom"}))
 		}, `
-pane.created pane:p2 {"float":{"z":1,"width":"60%"},"name":"","tags":["owner=venom"],"window":"w0"}
+pane.created pane:p2 {"float":{"pane":"p2","z":1,"width":"60%","height":"60%","anchor":"center","x":0,"y":0,"min_cols":20,"min_rows":5,"border":"single"},"layer":"float","name":"","tags":["owner=venom"],"window":"w0"}
 window.activated window:w0 {"pane":"p2"}`},
+		{"place", func(t topology.Tree) (topology.Tree, error) {
+			return t.PlaceFloat("p2", topology.Float{Title: "log", Geometry: topology.Geometry{Height: "12", Anchor: topology.AnchorTop, Border: topology.BorderNone}})
+		}, `
+pane.moved pane:p2 {"float":{"pane":"p2","z":1,"width":"60%","height":"12","anchor":"top","x":0,"y":0,"min_cols":20,"min_rows":5,"border":"none","title":"log"},"layer":"float","window":"w0"}`},
 		{"window", func(t topology.Tree) (topology.Tree, error) { return only(t.NewPane("", start("4"))) }, `
 window.created window:w1 {"name":"","nodes":[{"kind":"pane","pane":"p3"}],"session":"s0"}
 pane.created pane:p3 {"name":"","window":"w1"}`},

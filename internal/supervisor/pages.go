@@ -58,7 +58,7 @@ func (ps *pages) serve(peer *rtc.Peer, device access.Device) {
 		Accept:     func(ctx context.Context) (page.Channel, error) { return peer.Accept(ctx) },
 		Panes:      pagePanes{ps, who},
 		Verbs:      ps.verbs,
-		Caller:     caller(who),
+		Caller:     caller{who: who},
 		Board:      ps.board,
 		Server:     ps.server,
 		ViewerName: device.Name,
@@ -116,7 +116,7 @@ func (p pagePanes) pageError(err error) error {
 func paneInfo(r Row) page.PaneInfo {
 	p := page.PaneInfo{
 		ID: r.ID, Name: r.Name, Title: r.Title, State: page.PaneState(r.State), Cols: r.Cols, Rows: r.Rows,
-		Foreground: r.Foreground, Window: r.Window, Index: r.Index,
+		Argv0: r.Argv0, Foreground: r.Foreground, Window: r.Window, Index: r.Index,
 	}
 	if r.Exit != nil {
 		p.ExitCode, p.Signal = r.Exit.ExitCode, r.Exit.Signal

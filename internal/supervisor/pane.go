@@ -43,6 +43,7 @@ const (
 type pane struct {
 	id       string
 	worker   endpoint.SessionID
+	argv0    string // first word of what was started for it; "" when its worker was adopted
 	fleet    *fleet.Fleet
 	log      *slog.Logger
 	changed  chan struct{}       // 1 slot: hubs say here that facts changed
@@ -52,6 +53,7 @@ type pane struct {
 	done     chan struct{}       // closed when run has ended
 
 	viewersMax func() int // what is in force
+	nonce      string     // of its shell's marks; logged nowhere
 
 	archive *archive    // nil unless it was restored: then there is no worker
 	asked   atomic.Bool // somebody wants its end
@@ -175,7 +177,10 @@ func isOver(err error) bool {
 
 // connect gives a handle its hub. From here on viewers can attach, whether the hub runs already or not.
 func (p *pane) connect(h *fleet.Handle) *fanout.Hub {
-	hub := fanout.New(h, h.Hello(), fanout.Options{Busy: fleet.ErrBusy, Changed: p.changed, Title: p.Facts().Title, ViewersMax: p.viewersMax, Report: p.onReport})
+	hub := fanout.New(h, h.Hello(), fanout.Options{
+		Busy: fleet.ErrBusy, Changed: p.changed, Title: p.Facts().Title, ViewersMax: p.viewersMax, Report: p.onReport,
+		Removed: func() bool { return p.asked.Load() && !p.stays.Load() }, Nonce: p.nonce,
+	})
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mu.handle, p.mu.hub = h, hub
@@ -250,8 +255,23 @@ func (p *pane) factsLocked() Facts {
 // and one that was given up is sought once more: it may live.
 func (p *pane) terminate(ctx context.Context) error {
 	p.asked.Store(true)
+	err := p.end(ctx)
+	if err != nil { // the pane stays, and whatever becomes of it now is its own doing
+		p.asked.Store(false)
+	}
+	return err
+}
+
+// takeAway ends the show of an archive, for good.
+func (p *pane) takeAway() {
+	p.asked.Store(true)
+	p.archive.source.Close()
+}
+
+// end is terminate, when it is known that it is wanted.
+func (p *pane) end(ctx context.Context) error {
 	if p.archive != nil {
-		p.archive.source.Close()
+		p.takeAway()
 		select {
 		case <-p.done:
 			return nil

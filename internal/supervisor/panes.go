@@ -47,6 +47,7 @@ type Row struct {
 	ID     string
 	Worker endpoint.SessionID // that backs it, or did; "" for an archive
 	Name   string
+	Argv0  string // name of what it was started with; "" when it is not known
 	seat
 	Tags    []topology.Tag    // by growing key; not to be written to
 	Archive *topology.Archive // nil unless it was restored; not to be written to
@@ -76,6 +77,7 @@ type panes struct {
 		sync.Mutex
 		tree    topology.Tree
 		byID    map[string]*pane // all panes of the tree whose worker was ever connected
+		unsure  map[string]bool  // panes of which it is not known yet whether their programs can be started
 		asked   uint64           // how often the tree was to be saved
 		renewed map[string]bool  // panes whose program is being restarted; nil before the first
 		closing bool
@@ -116,19 +118,25 @@ func (ps *panes) began() {
 	ps.running.Done()
 }
 
-func (ps *panes) spec(n NewPane, id string) fleet.Spec {
+// argv is the command of a new pane: the given one, else that of the settings, else the login shell.
+func (ps *panes) argv(n NewPane) []string {
+	argv := n.Argv
+	if len(argv) == 0 {
+		argv = ps.inForce.shellCommand()
+	}
+	if len(argv) == 0 {
+		argv = ps.account.Argv()
+	}
+	return argv
+}
+
+func (ps *panes) spec(n NewPane, id string, worker endpoint.SessionID) fleet.Spec {
 	s := fleet.Spec{
-		Argv: n.Argv, Cwd: n.Cwd, Cols: n.Cols, Rows: n.Rows,
+		Argv: ps.argv(n), Cwd: n.Cwd, Cols: n.Cols, Rows: n.Rows,
 		Env: loginenv.Environ(ps.environ, ps.account, loginenv.Place{Pane: id, Version: ps.version}),
 	}
-	if len(s.Argv) == 0 {
-		s.Argv = ps.inForce.shellCommand()
-	}
-	if len(s.Argv) == 0 {
-		s.Argv = ps.account.Argv()
-	}
 	if len(n.Argv) == 0 && ps.inForce.shellIntegration() { // a program that somebody names starts as it is
-		s.Argv, s.Env = ps.marks.Dress(s.Argv, s.Env)
+		s.Argv, s.Env = ps.marks.Dress(string(worker), s.Argv, s.Env)
 	}
 	s.Cwd = cmp.Or(s.Cwd, ps.account.Home)
 	cols, rows := ps.inForce.terminalSize()
@@ -140,7 +148,9 @@ func (ps *panes) spec(n NewPane, id string) fleet.Spec {
 // drive gives the pane its run. The caller has made the pane's place in the tree.
 func (ps *panes) drive(id string, worker endpoint.SessionID, h *fleet.Handle) *pane {
 	p := newPane(id, worker, ps.fleet, ps.log)
+	p.argv0 = h.Argv0()
 	p.viewersMax = ps.inForce.viewersMax
+	p.nonce = ps.marks.Nonce(string(worker))
 	hello := h.Hello()
 	if !hello.Can(wire.CapLockedKey) {
 		ps.unlocked.Do(func() {
@@ -303,7 +313,7 @@ func (ps *panes) row(at topology.Pane, where seat) Row {
 	p := ps.mu.byID[at.ID]
 	ps.mu.Unlock()
 	r := Row{
-		ID: at.ID, Worker: endpoint.SessionID(at.SessionID), Name: at.Name, seat: where, Tags: at.Tags, Archive: at.Archive,
+		ID: at.ID, Worker: endpoint.SessionID(at.SessionID), Name: at.Name, Argv0: at.Argv0, seat: where, Tags: at.Tags, Archive: at.Archive,
 	}
 	if p != nil && p.archive == nil {
 		r.Facts = p.Facts()
@@ -332,6 +342,12 @@ func ended(e topology.End, title string) Facts {
 func (ps *panes) tell(id string) {
 	ps.telling.Lock()
 	defer ps.telling.Unlock()
+	ps.mu.Lock()
+	unsure := ps.mu.unsure[id]
+	ps.mu.Unlock()
+	if unsure {
+		return // a page would show it, and take it away again
+	}
 	if row, err := ps.Row(id); err == nil {
 		ps.board.Put(paneInfo(row))
 	} else {

@@ -71,8 +71,11 @@ func (ps *panes) arrangement() topology.Tree {
 }
 
 // putLocked makes after the tree and tells what that changes. Nothing else does, once the panes are open.
-func (ps *panes) putLocked(before, after topology.Tree) {
-	ps.commitLocked(before, after)
+func (ps *panes) putLocked(before, after topology.Tree) { ps.putWithLocked(before, after, aside{}) }
+
+// putWithLocked is putLocked for a mutation that does more than that, all of which is told as one.
+func (ps *panes) putWithLocked(before, after topology.Tree, also aside) {
+	ps.commitLocked(before, after, also)
 	ps.mu.tree = after
 	if rearranged(before, after) {
 		ps.board.Arranged()
@@ -86,7 +89,8 @@ func rearranged(before, after topology.Tree) bool {
 	window := func(a, b topology.Window) bool {
 		return a.ID == b.ID && a.Session == b.Session && a.Name == b.Name && a.Revision == b.Revision
 	}
-	return before.Z != after.Z || !slices.EqualFunc(before.Sessions, after.Sessions, session) || !slices.EqualFunc(before.Windows, after.Windows, window)
+	return !slices.EqualFunc(before.Sessions, after.Sessions, session) || !slices.EqualFunc(before.Windows, after.Windows, window) ||
+		!slices.EqualFunc(before.Floats(), after.Floats(), topology.Pane.SameFloat)
 }
 
 // seat is where a pane is found in the arrangement.

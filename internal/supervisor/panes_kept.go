@@ -91,7 +91,7 @@ func openPanes(ctx context.Context, ps *panes) error {
 		}
 	}
 	tree, crowded := loaded.Tree.Reconcile(mapped(adopted, ids), mapped(left, func(id endpoint.SessionID) string { return string(id) }))
-	ps.mu.tree, ps.mu.byID = tree, map[string]*pane{}
+	ps.mu.tree, ps.mu.byID, ps.mu.unsure = tree, map[string]*pane{}, map[string]bool{}
 	ps.ctx, ps.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	ps.running.Add(2)
 	go ps.saveLoop()

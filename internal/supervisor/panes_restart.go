@@ -39,7 +39,8 @@ func (ps *panes) restart(ctx context.Context, id string, n NewPane) (Row, error)
 		return Row{}, fmt.Errorf("restart %q: %w", id, err)
 	}
 	defer ps.renewed(id)
-	old, spec, err := ps.again(id, n)
+	worker := endpoint.NewSessionID()
+	old, spec, err := ps.again(id, worker, n)
 	if err != nil {
 		return Row{}, fmt.Errorf("restart %q: %w", id, err)
 	}
@@ -47,8 +48,7 @@ func (ps *panes) restart(ctx context.Context, id string, n NewPane) (Row, error)
 		return Row{}, err
 	}
 	failpoint.Pass(failpoint.RestartEnded)
-	worker := endpoint.NewSessionID()
-	if _, err := ps.change(func(t topology.Tree) (topology.Tree, error) { return t.Restart(id, string(worker)) }, id); err != nil {
+	if _, err := ps.change(func(t topology.Tree) (topology.Tree, error) { return t.Restart(id, string(worker), spec.Argv[0]) }, id); err != nil {
 		return Row{}, fmt.Errorf("restart %q: %w", id, err)
 	}
 	failpoint.Pass(failpoint.RestartKept)
@@ -80,7 +80,7 @@ func (ps *panes) renewed(id string) {
 }
 
 // again settles what to run. The pane is nil when no worker of it was connected since spawnd started.
-func (ps *panes) again(id string, n NewPane) (*pane, fleet.Spec, error) {
+func (ps *panes) again(id string, worker endpoint.SessionID, n NewPane) (*pane, fleet.Spec, error) {
 	ps.mu.Lock()
 	at, known := ps.mu.tree.Pane(id)
 	p := ps.mu.byID[id]
@@ -103,12 +103,12 @@ func (ps *panes) again(id string, n NewPane) (*pane, fleet.Spec, error) {
 		return nil, fleet.Spec{}, errUnknownCommand
 	}
 	n.Cols, n.Rows = size.Cols, size.Rows
-	spec := ps.spec(n, id) // the limits in force, and the size where none is known
+	spec := ps.spec(n, id, worker) // the limits in force, and the size where none is known
 	if began != nil {
 		spec.Cwd = cmp.Or(n.Cwd, began.Cwd)
 	}
 	if len(n.Argv) == 0 {
-		spec.Argv, spec.Env = began.Argv, began.Env
+		spec.Argv, spec.Env = began.Argv, ps.marks.Renew(string(worker), began.Env)
 	}
 	return p, spec, nil
 }

@@ -39,14 +39,15 @@ func (ps *panes) start(ctx context.Context, n NewPane, at spot) (Row, error) {
 	}
 	defer ps.began()
 	worker := endpoint.NewSessionID()
-	place, err := ps.place(at, topology.Start{Worker: string(worker), Name: n.Name, Owner: n.Owner})
+	place, err := ps.place(at, topology.Start{Worker: string(worker), Name: n.Name, Argv0: ps.argv(n)[0], Owner: n.Owner})
 	if err != nil {
 		return Row{}, err
 	}
+	defer ps.settled(place.ID)
 	failpoint.Pass(failpoint.PanePlaced)
-	h, err := ps.fleet.Launch(ctx, worker, ps.spec(n, place.ID))
+	h, err := ps.fleet.Launch(ctx, worker, ps.spec(n, place.ID, worker))
 	if err != nil {
-		ps.forget(place.ID)
+		ps.takeBack(place.ID)
 		return Row{}, fmt.Errorf("%w: %w", errStart, err)
 	}
 	failpoint.Pass(failpoint.PaneLaunched)
@@ -62,16 +63,40 @@ func (ps *panes) start(ctx context.Context, n NewPane, at spot) (Row, error) {
 	return ps.Row(place.ID)
 }
 
-// place keeps the place at once, so that nobody else gets its id. Pages hear of it from drive.
+// place keeps the place at once, so that nobody else gets its id. Pages hear of it when the program is known to run.
 func (ps *panes) place(at spot, s topology.Start) (topology.Pane, error) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	before := ps.mu.tree
 	after, place, err := at(before, s)
 	if err == nil {
+		ps.mu.unsure[place.ID] = true
 		ps.putLocked(before, after)
 	}
 	return place, err
+}
+
+// settled ends what place began: pages hear of the pane, if it is there.
+func (ps *panes) settled(id string) {
+	ps.mu.Lock()
+	delete(ps.mu.unsure, id)
+	ps.mu.Unlock()
+	ps.tell(id)
+}
+
+// takeBack is forget for a pane whose program could not be started, which is told with it.
+func (ps *panes) takeBack(id string) {
+	if ps.told != nil {
+		ps.mu.Lock()
+		ps.told.unstarted[id] = true
+		ps.mu.Unlock()
+		defer func() {
+			ps.mu.Lock()
+			delete(ps.told.unstarted, id)
+			ps.mu.Unlock()
+		}()
+	}
+	ps.forget(id)
 }
 
 // begun waits until it is known what became of a program, and takes the pane away when it could not be
@@ -94,7 +119,7 @@ func (ps *panes) begun(ctx context.Context, p *pane) error {
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
 	err := p.terminate(ending)
-	ps.forget(p.id)
+	ps.takeBack(p.id)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w, and its worker does not end: %w", errStart, err)

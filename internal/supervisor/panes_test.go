@@ -83,7 +83,7 @@ func TestShellsMarkTheirPromptsAsTheSettingsSay(t *testing.T) {
 		{true, nil, []string{"/bin/bash"}, false}, {true, []string{"/bin/bash", "-c", "top"}, nil, false},
 	} {
 		now.Shell = config.Shell{Integration: c.integration, Command: c.command}
-		s := ps.spec(NewPane{Argv: c.named}, "p0")
+		s := ps.spec(NewPane{Argv: c.named}, "p0", "")
 		dressed := slices.ContainsFunc(s.Env, func(entry string) bool {
 			return strings.HasPrefix(entry, "ENV=") && strings.HasSuffix(entry, "bash.sh")
 		})

@@ -41,7 +41,7 @@ func newArchive(a recovery.Archive, viewersMax func() int) (*pane, error) {
 		Cols: uint16(shown.Cols), Rows: uint16(shown.Rows), History: true, Capabilities: []string{wire.CapHistory, wire.CapCapture},
 	}
 	p.mu.facts = Facts{State: StateLost, Cols: hello.Cols, Rows: hello.Rows}
-	p.mu.hub = fanout.New(p.archive.source, hello, fanout.Options{ViewersMax: viewersMax})
+	p.mu.hub = fanout.New(p.archive.source, hello, fanout.Options{ViewersMax: viewersMax, Removed: p.asked.Load})
 	return p, nil
 }
 
@@ -132,8 +132,7 @@ func (ps *panes) expired(id string) {
 	before := ps.mu.tree
 	tree, err := before.ExpireText(id)
 	if err == nil {
-		ps.mu.tree = tree
-		ps.commitLocked(before, tree)
+		ps.putLocked(before, tree)
 	}
 	ps.mu.Unlock()
 	ps.soil()

@@ -10,6 +10,7 @@ import (
 
 	"spawn/internal/supervisor/doctor"
 	"spawn/internal/supervisor/recovery"
+	"spawn/internal/supervisor/topology"
 )
 
 // checks are the doctor's questions about checkpoints and archives. What they say holds counts, codes and times,
@@ -31,8 +32,13 @@ func (k *keeper) checks() []doctor.Check {
 func (k *keeper) probeStore(context.Context, doctor.Env) doctor.Finding {
 	p := k.policy()
 	_, err := k.store.List() // tries the folder, and brings the counts up to date
+	if p.Enabled && err == nil {
+		err = k.store.Probe()
+	}
 	s := k.store.Stats()
 	told := []string{
+		fmt.Sprintf("every %v, at most %d of %d bytes, for %v, text %s of at most %d rows and %d bytes, for %v", p.Interval, p.MaxCheckpoints, p.MaxBytes,
+			time.Duration(p.MaxAge)*time.Second, p.Text, p.TextMaxRows, p.TextMaxBytes, time.Duration(p.TextMaxAge)*time.Second),
 		fmt.Sprintf("%d valid, %d invalid (%d unsafe), %d expired, %d bytes", s.Valid, s.Invalid, s.Unsafe, s.Expired, s.Bytes),
 		"last attempt " + moment(s.LastAttempt) + ", last success " + moment(s.LastSuccess),
 	}
@@ -42,8 +48,6 @@ func (k *keeper) probeStore(context.Context, doctor.Env) doctor.Finding {
 	status := doctor.Info
 	if p.Enabled {
 		status = doctor.OK
-		told = append([]string{fmt.Sprintf("every %v, at most %d of %d bytes, for %v, text %s", p.Interval, p.MaxCheckpoints, p.MaxBytes,
-			time.Duration(p.MaxAge)*time.Second, p.Text)}, told...)
 	} else {
 		told = append([]string{"checkpoints are switched off"}, told...)
 	}
@@ -70,19 +74,31 @@ func moment(at recovery.Millis) string {
 }
 
 func (k *keeper) probeArchives(context.Context, doctor.Env) doctor.Finding {
-	archives, cut := 0, uint64(0)
+	archives, cut, strange := 0, uint64(0), 0
 	for _, p := range k.panes.current().Panes {
-		if p.Archive != nil {
-			archives++
-			cut += p.Archive.CutRows
+		if p.Archive == nil {
+			continue
+		}
+		archives++
+		cut += p.Archive.CutRows
+		if p.Float != nil {
+			if _, known := floatPresets.Resolve(*p.Float); !known {
+				strange++
+			}
 		}
 	}
-	status := doctor.OK
-	if cut > 0 {
+	status, message := doctor.OK, fmt.Sprintf("%d archives, %d rows cut", archives, cut)
+	if strange > 0 {
+		message += fmt.Sprintf(", %d floats laid out by %s: their own preset is not there", strange, topology.FloatsDefault)
+	}
+	if cut > 0 || strange > 0 {
 		status = doctor.Warn
 	}
-	return doctor.Finding{Status: status, Message: fmt.Sprintf("%d archives, %d rows cut", archives, cut)}
+	return doctor.Finding{Status: status, Message: message}
 }
+
+// floatPresets are those that floats may name. No setting makes any yet, so there is the built-in one alone.
+var floatPresets topology.Presets
 
 func (k *keeper) probeCleanup(context.Context, doctor.Env) doctor.Finding {
 	k.mu.Lock()

@@ -117,6 +117,13 @@ func (k *keeper) acted() {
 	k.nudge()
 }
 
+// endAsked says that somebody asked for the end of spawnd, not a signal, which may be the host's.
+func (k *keeper) endAsked() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.mu.schedule.EndAsked()
+}
+
 // ended says that a terminal ended and nobody had asked for it. It may be called with panes.mu held.
 func (k *keeper) ended(running int) {
 	k.mu.Lock()
@@ -220,7 +227,7 @@ func (k *keeper) restore(id, owner string) (topology.Mapping, error) {
 // more.
 func (k *keeper) final(ctx context.Context, shutdown string) error {
 	k.mu.Lock()
-	wanted := k.mu.schedule.Final(time.Now())
+	wanted := k.mu.schedule.Final(time.Now(), shutdown)
 	k.mu.Unlock()
 	if !wanted {
 		return nil

@@ -6,10 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/supervisor/access"
+	"spawn/internal/supervisor/events"
 	"spawn/internal/supervisor/fleet"
 	"spawn/internal/supervisor/topology"
+	"spawn/internal/supervisor/verbs"
 )
 
 // errSpawn means that the program of a relaunch could not be started. It says no more: what was asked to run is
@@ -20,11 +24,13 @@ var errSpawn = errors.New("the program could not be started")
 //
 //	1 one relaunch at a time, so that of several for one archive one at most starts anything
 //	2 the new pane's id is given out: its program is told it
-//	3 the program is started; until it is known to run the archive stays as it is
-//	4 the new pane takes the archive's place, in one step with what is told of that
+//	3 what the pane is given beside its own is settled, which gives nothing before the pane is there
+//	4 the program is started; until it is known to run the archive stays as it is
+//	5 the new pane takes the archive's place, in one step with what is told of that
 //
-// If 3 or 4 fails, what was started is ended and reaped, and the archive is untouched.
-func (ps *panes) relaunch(ctx context.Context, id string, argv []string, owner string) (Row, error) {
+// If 4 or 5 fails, what was started is ended and reaped, what was given is taken back, and the archive is untouched. Of
+// what the new pane is asked to be, the size is the archive's and the name, too.
+func (ps *panes) relaunch(ctx context.Context, id string, n NewPane, endow endowing) (Row, error) {
 	if err := ps.begin(); err != nil {
 		return Row{}, err
 	}
@@ -39,15 +45,23 @@ func (ps *panes) relaunch(ctx context.Context, id string, argv []string, owner s
 	if err != nil {
 		return Row{}, err
 	}
-	size := old.Facts()
-	p, h, err := ps.launch(ctx, fresh, NewPane{Argv: argv, Cols: size.Cols, Rows: size.Rows})
+	given, err := endow(fresh)
 	if err != nil {
 		return Row{}, err
 	}
-	if err := ps.replace(id, p, owner); err != nil {
+	size := old.Facts()
+	n.Cols, n.Rows = size.Cols, size.Rows
+	p, h, err := ps.launch(ctx, fresh, n)
+	if err != nil {
+		given.withdraw()
+		return Row{}, err
+	}
+	if err := ps.replace(id, p, n.Owner, given.told); err != nil {
+		given.withdraw()
 		return Row{}, errors.Join(err, ps.discard(ctx, p.id, h))
 	}
-	old.archive.source.Close() // who looked at it is sent away
+	given.settle()
+	old.takeAway() // who looked at it is sent away
 	ps.noted(p.id, p.Facts())
 	ps.tell(id)
 	if err := ps.save(); err != nil {
@@ -71,27 +85,35 @@ func (ps *panes) reserve(id string) (old *pane, fresh string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	ps.mu.tree = tree
+	ps.putLocked(ps.mu.tree, tree)
 	return ps.mu.byID[id], fresh, nil
 }
 
-// launch starts the program for a pane that is not in the tree yet, and waits until it runs or has failed to.
-// A worker obeys in order, so what it answers to a capture it answers behind the start; a program that
-// ran, however shortly, has an end that is known.
+// launch starts the program for a pane that is not in the tree yet, and waits until it runs or has failed to. A
+// program that ran, however shortly, has an end that is known. One of which nothing is heard is taken for what it
+// most likely is, as by begun.
 func (ps *panes) launch(ctx context.Context, id string, n NewPane) (*pane, *fleet.Handle, error) {
 	worker := endpoint.NewSessionID()
-	h, err := ps.fleet.Launch(ctx, worker, ps.spec(n, id))
+	h, err := ps.fleet.Launch(ctx, worker, ps.spec(n, id, worker))
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", errSpawn, err)
 	}
 	p := ps.drive(id, worker, h)
+	late := time.NewTimer(beginMax)
+	defer late.Stop()
 	select {
 	case <-p.begun:
+	case <-p.done:
+	case <-late.C:
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
-	if now := p.Facts(); err == nil && now.Exit != nil && now.Exit.ExitCode == nil && now.Exit.Signal == "" {
+	switch now := p.Facts(); {
+	case err != nil:
+	case now.unstarted():
 		err = errors.New("its worker says so")
+	case now.State == StateLost:
+		err = errors.New("its worker is gone")
 	}
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("%w: %w", errSpawn, err), ps.discard(ctx, id, h))
@@ -111,20 +133,47 @@ func (ps *panes) discard(ctx context.Context, id string, h *fleet.Handle) error 
 }
 
 // replace is the one step.
-func (ps *panes) replace(id string, p *pane, owner string) error {
+func (ps *panes) replace(id string, p *pane, owner string, given []events.Change) error {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	before := ps.mu.tree
 	if _, there := before.Pane(id); !there { // it was closed meanwhile
 		return fmt.Errorf("relaunch %q: %w", id, ErrNotFound)
 	}
-	tree, _, err := before.ReplaceArchive(id, topology.Start{Worker: string(p.worker), Owner: owner, ID: p.id})
+	tree, _, err := before.ReplaceArchive(id, topology.Start{Worker: string(p.worker), Owner: owner, ID: p.id, Argv0: p.argv0})
 	if err != nil {
 		return err
 	}
-	ps.mu.tree = tree
-	ps.commitLocked(before, tree)
+	ps.putWithLocked(before, tree, aside{before: given})
 	delete(ps.mu.byID, id)
 	ps.mu.byID[p.id] = p
 	return nil
+}
+
+// An endowment is what a pane that is about to be made was given beside its own: told with the pane's coming, and
+// then settled; or withdrawn.
+type endowment struct {
+	told     []events.Change
+	settle   func()
+	withdraw func()
+}
+
+// endowing gives something to the pane whose id was given out. An error means that nothing was given.
+type endowing func(pane string) (endowment, error)
+
+// endow passes on what a principal has. Whoever lacks a right of it is refused before anything is started.
+func (s *Supervisor) endow(by access.Principal, scopes []verbs.Scope) endowing {
+	return func(pane string) (endowment, error) {
+		if len(scopes) == 0 {
+			return endowment{settle: func() {}, withdraw: func() {}}, nil
+		}
+		grant, err := s.authority.IssueAhead(by, access.GrantOrder{
+			To: access.Principal{Kind: access.KindPane, ID: pane}, Scopes: mapped(scopes, scopeOf),
+		})
+		if err != nil {
+			return endowment{}, err
+		}
+		issued, _ := rightsEvent(grant.Issued(), topology.Tree{}) // of a grant there is always one, and no link among them
+		return endowment{told: []events.Change{issued}, settle: grant.Settle, withdraw: grant.Withdraw}, nil
+	}
 }

@@ -11,11 +11,9 @@ import (
 	"spawn/internal/supervisor/topology"
 )
 
-// ownerOfPeople is the namespace of the person at the keyboard, as the owner of what they restore or start.
-const ownerOfPeople = "spawnd"
-
 // restore makes archives of a checkpoint: all of them, in a tree that is empty, or none. Everything that takes time
-// or may fail is done before; the tree, the archives and what is told of them change in one step.
+// or may fail is done before; the tree, the archives and what is told of them change in one step. owner is whose
+// those are that name nobody.
 func (ps *panes) restore(c recovery.Checkpoint, owner string) (topology.Mapping, error) {
 	if err := ps.begin(); err != nil {
 		return topology.Mapping{}, err
@@ -67,10 +65,9 @@ func (ps *panes) commitRestore(saved topology.Tree, checkpoint string, mounted [
 	case err != nil:
 		return ids, err
 	}
-	ps.mu.tree = tree
-	ps.commitLocked(before, tree, events.Change{
+	ps.putWithLocked(before, tree, aside{behind: []events.Change{{
 		Type: events.RecoveryRestored, Resource: topology.Root, Data: map[string]any{"checkpoint": checkpoint, "cleanup_unverified": true},
-	})
+	}}})
 	for i, p := range mounted {
 		ps.showLocked(ids.Panes[i].Current, p)
 	}
@@ -124,14 +121,8 @@ func restoredFloat(f *recovery.Float) *topology.Float {
 	if f == nil {
 		return nil
 	}
-	made := &topology.Float{Z: uint64(f.Z), Preset: f.Preset, Geometry: topology.Geometry{
-		Width: topology.Extent(f.Width), Height: topology.Extent(f.Height), Anchor: topology.Anchor(f.Anchor), X: f.X, Y: f.Y,
-		MinCols: f.MinCols, MinRows: f.MinRows, Border: topology.Border(f.Border),
-	}}
-	if f.Title != nil {
-		made.Title = *f.Title
-	}
-	return made
+	made := f.Arranged()
+	return &made
 }
 
 // facts are what was planned of the archive, as it is now.

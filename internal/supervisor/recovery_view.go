@@ -4,7 +4,6 @@ package supervisor
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"time"
 
@@ -16,7 +15,7 @@ import (
 const (
 	// textAskedMax is how many terminals are asked for their text at once. Each answer may take a megabyte,
 	// and the workers are other processes that have something else to do.
-	textAskedMax = 8
+	textAskedMax = 4
 	// colsUnknown and rowsUnknown are the size of a terminal whose worker was gone before this spawnd began.
 	colsUnknown, rowsUnknown = 80, 24
 	// exitCodeKept is the largest code that a checkpoint may hold.
@@ -86,6 +85,7 @@ func paneFacts(at topology.Pane, t *pane) recovery.PaneFacts {
 	}
 	if at.End != nil {
 		f.ExitCode, f.Signal = savedEnd(*at.End)
+		f.Lost = !at.End.Known()
 	}
 	if t != nil {
 		if now := t.Facts(); now.Cols > 0 && now.Rows > 0 {
@@ -106,7 +106,7 @@ func savedEnd(e topology.End) (code *int, signal string) {
 	if e.ExitCode != nil && *e.ExitCode <= exitCodeKept {
 		code = e.ExitCode
 	}
-	if strings.HasPrefix(e.Signal, "SIG") {
+	if recovery.IsSignal(e.Signal) {
 		signal = e.Signal
 	}
 	return code, signal
@@ -118,10 +118,7 @@ func savedFloat(f *topology.Float) *recovery.Float {
 	}
 	saved := &recovery.Float{
 		Width: string(f.Width), Height: string(f.Height), Anchor: string(f.Anchor), X: f.X, Y: f.Y,
-		MinCols: f.MinCols, MinRows: f.MinRows, Border: string(f.Border), Z: int64(f.Z),
-	}
-	if strings.Count(f.Preset, ".") == 1 { // the format knows no other; the float is then restored by the default one
-		saved.Preset = f.Preset
+		MinCols: f.MinCols, MinRows: f.MinRows, Border: string(f.Border), Z: int64(f.Z), Preset: f.Preset,
 	}
 	if f.Title != "" {
 		saved.Title = &f.Title

@@ -153,18 +153,19 @@ func (ps *panes) state(use func([]events.Entity)) {
 func paneEntity(p topology.Pane, at topology.Place, v *vitals) events.Entity {
 	e := events.Entity{
 		Resource: "pane:" + p.ID, Above: []string{"window:" + at.Window, "session:" + at.Session, topology.Root},
-		Data:    ending(map[string]any{"window": p.Window, "exited": p.End != nil}, p.End),
+		Data:    layered(ending(map[string]any{"window": p.Window, "exited": p.End != nil}, p.End), p),
 		Content: floating(map[string]any{"name": p.Name, "title": p.Title}, p),
 	}
 	if len(p.Tags) > 0 {
 		e.Content["tags"] = tagTexts(p.Tags)
 	}
 	if p.Archive != nil {
-		e.Data["recovery"] = raw(p.Archive)
+		e.Content["recovery"] = raw(p.Archive)
 	}
 	if v == nil {
 		v = &vitals{}
 	}
+	given(e.Content, "argv0", p.Argv0)
 	given(e.Content, "cwd", v.cwd)
 	e.Data["generation"] = v.generation
 	e.Data["viewers"] = slices.Sorted(maps.Keys(v.viewers))

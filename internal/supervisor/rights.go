@@ -54,16 +54,31 @@ func (ps *panes) Above(r access.Resource) ([]access.Resource, bool) {
 	return append(above, topology.Root), true
 }
 
-// caller is who asks on the control socket.
-type caller access.Principal
+// caller is who asks on the control socket, or by a page.
+type caller struct {
+	who  access.Principal
+	peer *net.UnixConn // nil of a page
+}
 
 // Principal implements verbs.Caller.
-func (c caller) Principal() string { return access.Principal(c).String() }
+func (c caller) Principal() string { return c.who.String() }
 
 // principalOf is who asks for a verb; nobody, who may do nothing, when that is not known.
 func principalOf(ctx context.Context) access.Principal {
 	c, _ := verbs.CallerOf(ctx).(caller)
-	return access.Principal(c)
+	return c.who
+}
+
+// insideOf is the pane that who asks is in, whoever that is by a token; "" when the kernel shows none.
+func (s *Supervisor) insideOf(ctx context.Context) string {
+	c, _ := verbs.CallerOf(ctx).(caller)
+	if c.who.Kind == access.KindPane {
+		return c.who.ID
+	}
+	if c.peer == nil {
+		return ""
+	}
+	return kin.Recognise(c.peer, s.kinOptions()).Pane
 }
 
 // identity finds out who asks: by the token, or else by where the kernel says that the peer is.
@@ -73,15 +88,15 @@ type identity struct{ *Supervisor }
 func (i identity) Identify(peer *net.UnixConn, token string) (verbs.Caller, error) {
 	if token != "" {
 		p, err := i.authority.Authenticate(token)
-		return caller(p), err
+		return caller{p, peer}, err
 	}
 	switch place := kin.Recognise(peer, i.kinOptions()); place.Verdict {
 	case kin.Inside:
-		return caller{Kind: access.KindPane, ID: place.Pane}, nil
+		return caller{access.Principal{Kind: access.KindPane, ID: place.Pane}, peer}, nil
 	case kin.Outside:
-		return caller(access.Owner), nil
+		return caller{access.Owner, peer}, nil
 	default:
-		return caller(access.Unknown), nil
+		return caller{access.Unknown, peer}, nil
 	}
 }
 
@@ -133,8 +148,8 @@ var rightOf = map[verbs.Right]access.Right{
 // Check implements verbs.Authority. A resource that is not there is told of here, to who may know, and not
 // where the verb is done: by then it could be there, and somebody else's.
 func (j judge) Check(c verbs.Caller, right verbs.Right, on verbs.Resource) error {
-	who, _ := c.(caller)
-	err := j.authority.Check(access.Principal(who), rightOf[right], access.Resource(on))
+	asks, _ := c.(caller)
+	err := j.authority.Check(asks.who, rightOf[right], access.Resource(on))
 	if missing := (*access.MissingError)(nil); errors.As(err, &missing) {
 		return verbs.Errorf(verbs.Code(missing.Code()), "%s", missing)
 	}

@@ -143,7 +143,7 @@ func (c court) row(t *testing.T, v verbs.Verb, p access.Principal) string {
 		case v.Each:
 			cells = append(cells, shown(c.Check(p, access.Read, paneResource("p"+n)) == nil))
 		default:
-			cells = append(cells, verdict(v.Allow(judge{c.Authority}, caller(p), paramsFor(t, v, n))))
+			cells = append(cells, verdict(v.Allow(judge{c.Authority}, caller{who: p}, paramsFor(t, v, n))))
 		}
 	}
 	if v.On == verbs.ServerRoot && !v.Each && !v.Own {
@@ -288,7 +288,7 @@ func TestAPageMayDoWhatItsPrincipalMay(t *testing.T) {
 		for _, act := range refused {
 			verb, id, _ := strings.Cut(act, " ")
 			src := strings.ReplaceAll(params[verb], "%s", id)
-			if _, err := do.Do(t.Context(), caller(by[name]), verb, verbs.Raw(src)); err == nil || !strings.HasPrefix(string(err.Code), "denied.") {
+			if _, err := do.Do(t.Context(), caller{who: by[name]}, verb, verbs.Raw(src)); err == nil || !strings.HasPrefix(string(err.Code), "denied.") {
 				t.Errorf("%s may %s: %v", name, act, err)
 			}
 		}

@@ -23,6 +23,7 @@ func (s verbServer) Shutdown(_ context.Context, p verbs.ServerShutdownParams) (f
 	return func() {
 		if s.asked.CompareAndSwap(nil, &p.Sessions) {
 			s.o.Log.Info("spawnd was asked to end", "sessions", p.Sessions)
+			s.keeper.endAsked()
 		}
 		s.stop()
 	}, nil

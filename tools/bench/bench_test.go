@@ -6,12 +6,15 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"spawn/internal/sessiond/emulator/streams"
 )
 
 func TestPercentileIsOneOfTheValues(t *testing.T) {
@@ -85,6 +88,27 @@ func TestReportWritesWhatWasAskedFor(t *testing.T) {
 `
 	if string(text) != want || !json.Valid(text) {
 		t.Errorf("wrote %s, want %s", text, want)
+	}
+}
+
+func TestSpeedsOfAnotherEmulatorAreReadWholeOrNotAtAll(t *testing.T) {
+	loads := []streams.Stream{streams.Lines, streams.Dense}
+	for line, want := range map[string]string{
+		"x\ta note\t50\t200": "x.a 0.5, x.b 2, ",
+		"x\ta note\t50":      "",
+		"y\ta note\t50\t200": "",
+		"x\ta note\tfast\t1": "",
+		"":                   "",
+	} {
+		b := &bench{report: newReport(io.Discard, regexp.MustCompile(""))}
+		err := b.addGoEmulator("x", line, loads, 100)
+		var got strings.Builder
+		for _, f := range b.figures {
+			fmt.Fprintf(&got, "%s %v, ", f.Name, *f.Ratio)
+		}
+		if got.String() != want || (err == nil) != (want != "") {
+			t.Errorf("%q gives %q, %v, want %q", line, got.String(), err, want)
+		}
 	}
 }
 

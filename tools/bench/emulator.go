@@ -65,6 +65,15 @@ func pace(size int, pass func()) float64 {
 	}
 }
 
+// decodePace is the machine's pace for what runs in another process.
+func decodePace(unicode []byte) float64 {
+	var floors []float64
+	for range 5 {
+		floors = append(floors, pace(len(unicode), func() { decode(unicode) }))
+	}
+	return median(floors)
+}
+
 // decodedRunes keeps the compiler from dropping the loop.
 var decodedRunes rune
 

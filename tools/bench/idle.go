@@ -217,22 +217,27 @@ func measureAdoption(ctx context.Context, b *bench) error {
 }
 
 func measureClose(ctx context.Context, b *bench) error {
-	panes, err := b.lab.panes(ctx)
-	if err != nil {
-		return err
-	}
 	start := time.Now()
-	tasks, inner := errgroup.WithContext(ctx)
-	tasks.SetLimit(closesAtOnce)
-	for _, p := range panes {
-		tasks.Go(func() error { return b.lab.killPane(inner, p.ID) })
-	}
-	if err := tasks.Wait(); err != nil {
+	if err := closeAll(ctx, b.lab); err != nil {
 		return err
 	}
 	b.add(figure{Name: "idle.close", Value: time.Since(start).Seconds(), Unit: "s",
 		Note: b.idleNote("%d at once; a shell ignores TERM, so each takes the 2 s before KILL", closesAtOnce)})
 	return nil
+}
+
+// closeAll ends all terminals.
+func closeAll(ctx context.Context, l *lab) error {
+	panes, err := l.panes(ctx)
+	if err != nil {
+		return err
+	}
+	tasks, inner := errgroup.WithContext(ctx)
+	tasks.SetLimit(closesAtOnce)
+	for _, p := range panes {
+		tasks.Go(func() error { return l.killPane(inner, p.ID) })
+	}
+	return tasks.Wait()
 }
 
 // measureSizes reports how large the released programs are.

@@ -21,13 +21,21 @@ import (
 	"syscall"
 )
 
-func main() { os.Exit(run(os.Args[1:])) }
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == stampsCommand {
+		if printStamps(os.Stdout) != nil { // the terminal is gone, and with it whoever could read why
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(run(os.Args[1:]))
+}
 
 // options say what is measured, and how long.
 type options struct {
 	only      *regexp.Regexp
 	quick     bool
-	terminals int // of the idle group
+	terminals int // of the groups idle and checkpoint
 }
 
 // effort picks between the size of a whole run and of a quick one.
@@ -52,10 +60,12 @@ var groups = []struct {
 }{
 	{"emulator", measureEmulator},
 	{"xterm", measureXterm},
+	{"go emulators", measureGoEmulators},
 	{"flow", measureFlow},
 	{"stalled", measureStalled},
 	{"echo", measureEcho},
 	{"attach", measureAttach},
+	{"checkpoint", measureCheckpoint},
 	{"idle", measureIdle},
 	{"size", measureSizes},
 }
@@ -84,15 +94,15 @@ func parse(args []string) (options, error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	only := flags.String("only", "", "measure the figures whose name matches this regular expression")
 	flags.BoolVar(&o.quick, "quick", false, "less of everything: to see that it works, not to compare")
-	flags.IntVar(&o.terminals, "n", 0, "terminals of the idle figures (default 100, quick 20)")
+	flags.IntVar(&o.terminals, "n", 0, "terminals of the figures idle and checkpoint (default 100, quick 20; at least 5)")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
-	if flags.NArg() > 0 || o.terminals < 0 {
-		return o, errors.New("see -help")
-	}
 	if o.terminals == 0 {
 		o.terminals = o.effort(100, 20)
+	}
+	if flags.NArg() > 0 || o.terminals <= printers {
+		return o, errors.New("see -help")
 	}
 	var err error
 	o.only, err = regexp.Compile(*only)

@@ -23,33 +23,22 @@ var xtermScript []byte
 // measureXterm feeds the same streams to @xterm/headless, where node and web/node_modules are there.
 func measureXterm(ctx context.Context, b *bench) error {
 	size := b.effort(4<<20, 1<<20)
-	var names []string
-	var files []string
-	for _, s := range streams.Emulator() {
-		if name := "xterm." + s.Name; b.wants(name) {
-			names = append(names, name)
-			files = append(files, filepath.Join(b.lab.dir, "stream-"+s.Name))
-			if err := os.WriteFile(files[len(files)-1], s.Bytes(size), 0o600); err != nil {
-				return fmt.Errorf("write stream: %w", err)
-			}
-		}
+	loads, files, err := writeStreams(b.lab, size, func(s streams.Stream) bool { return b.wants("xterm." + s.Name) })
+	if err != nil {
+		return err
 	}
 	modules := filepath.Join(b.lab.root, "web", "node_modules")
 	node, err := exec.LookPath("node")
-	if len(names) == 0 || err != nil || !exists(filepath.Join(modules, "@xterm", "headless")) {
+	if len(files) == 0 || err != nil || !exists(filepath.Join(modules, "@xterm", "headless")) {
 		return nil
 	}
 	speeds, err := xtermPaces(ctx, b.lab, node, modules, files)
 	if err != nil {
 		return err
 	}
-	unicode := streams.Unicode.Bytes(size)
-	var floors []float64
-	for range 5 {
-		floors = append(floors, pace(len(unicode), func() { decode(unicode) }))
-	}
+	floor := decodePace(streams.Unicode.Bytes(size))
 	for i, speed := range speeds {
-		b.add(figure{Name: names[i], Value: speed, Unit: "MB/CPU-s", Note: "@xterm/headless, scrollback 1000"}.over(median(floors)))
+		b.add(figure{Name: "xterm." + loads[i].Name, Value: speed, Unit: "MB/CPU-s", Note: "@xterm/headless, scrollback 1000"}.over(floor))
 	}
 	return nil
 }

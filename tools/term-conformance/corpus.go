@@ -59,6 +59,7 @@ type expectation struct {
 	History  *string    `json:"history,omitzero"`
 	Title    *string    `json:"title,omitzero"`
 	Modes    *modeNames `json:"modes,omitzero"`
+	Prompts  []string   `json:"prompts,omitzero"` // letters of the prompt marks of the first rows
 }
 
 // modeNames maps a mode of the grid state to its value as text.
@@ -66,7 +67,7 @@ type modeNames map[string]string
 
 func (e *expectation) empty() bool {
 	return e.Rows == nil && e.Row == nil && e.Cursor == nil && e.Cell == nil && e.Attrs == nil && e.AllRows == nil &&
-		e.AllCells == nil && e.Reply == nil && e.History == nil && e.Title == nil && e.Modes == nil
+		e.AllCells == nil && e.Reply == nil && e.History == nil && e.Title == nil && e.Modes == nil && e.Prompts == nil
 }
 
 // input returns the bytes of a feed.

@@ -97,6 +97,9 @@ func (e *expectation) unmet(g *grid.Grid, t *terminal) []string {
 	if e.Title != nil {
 		want("the title is", t.Title(), *e.Title)
 	}
+	for y, letters := range e.Prompts {
+		want(fmt.Sprintf("the prompt marks of row %d are", y), *g.Lines[y].Prompt, letters)
+	}
 	if e.Modes != nil {
 		out = append(out, unmetModes(g.Modes, *e.Modes)...)
 	}

@@ -251,5 +251,6 @@ func parseStyle(fields []string) (grid.Style, error) {
 	return grid.StyleOf(n[0], n[1], n[2], uint8(n[3]), uint16(n[4]), link), nil
 }
 
-// colourReplies finds the answers that xterm.js gives only in a browser.
-var colourReplies = regexp.MustCompile("\x1b\\][^\x1b]*\x1b\\\\")
+// foreignReplies finds the answers that xterm.js gives only in a browser, about colours, and those about modes
+// that it doesn't have: sizes in band, and dark or light.
+var foreignReplies = regexp.MustCompile("\x1b\\][^\x1b]*\x1b\\\\|\x1b\\[48;[0-9;]*t|\x1b\\[\\?997;.n|\x1b\\[\\?20(31|48);.\\$y")

@@ -19,5 +19,5 @@ func sameState(a, b emulator.State) bool {
 }
 
 func sameLine(a, b emulator.LineState) bool {
-	return a.Wrapped == b.Wrapped && slices.Equal(a.Cells, b.Cells)
+	return a.Wrapped == b.Wrapped && a.Prompt == b.Prompt && slices.Equal(a.Cells, b.Cells)
 }

@@ -165,14 +165,17 @@ test('a light desk', () =>
   }));
 
 test('what is left after the host was off: checkpoints, records, one relaunch', () =>
-  withPage({}, '?records', async (page) => {
+  withPage({}, '?records=dwindled', async (page) => {
     await page.getByRole('heading', { name: 'What was here before' }).waitFor();
     await page.getByText('1 session, 2 windows, 3 terminals; the text of 2 of them').waitFor();
+    const first = page.locator('.checkpoint').first();
+    await first.getByText('5 minutes ago').waitFor();
+    await first.getByText('Start with this one: the newer one looks like').waitFor();
     await screenshot(page, 'desk-checkpoints');
     await page.getByRole('button', { name: 'Restore Checkpoint 12' }).click();
     await page
       .locator('.strip')
-      .getByText('Record of p0; it was interrupted, and may run still')
+      .getByText('Record of build; it was interrupted, and may run still')
       .waitFor();
     await untilScreen(page, /make -j2 test/);
     await page.keyboard.type('x');
@@ -193,6 +196,7 @@ test('what is left after the host was off: checkpoints, records, one relaunch', 
     await page.locator('.argv').getByText('A=b c').waitFor();
     await screenshot(page, 'desk-relaunch');
     await start.click();
+    await until(page, () => window.spawn.state().active === 'p3');
     await untilLive(page);
     await typeLine(page, 'seq 1 3');
     await untilScreen(page, /^3$/);
@@ -202,7 +206,7 @@ test('what is left after the host was off: checkpoints, records, one relaunch', 
     assert.ok(await page.getByRole('button', { name: 'Restore Checkpoint 12' }).isDisabled());
     await page.getByRole('button', { name: 'Delete A checkpoint…' }).click();
     await page.getByRole('button', { name: 'Delete a checkpoint', exact: true }).click();
-    await until(page, () => document.querySelectorAll('.checkpoint').length === 3);
+    await until(page, () => document.querySelectorAll('.checkpoint').length === 4);
     await page.getByRole('button', { name: 'Done' }).click();
     await page.keyboard.type('back');
     await untilScreen(page, /\$ back$/);
@@ -214,7 +218,7 @@ test('checkpoints and records on a phone', () =>
     assert.ok((await sidewaysOverflow(page)) <= 0);
     await screenshot(page, 'phone-checkpoints');
     await page.getByRole('button', { name: 'Restore Checkpoint 12' }).tap();
-    await page.locator('.strip').getByText('Record of p0').waitFor();
+    await page.locator('.strip').getByText('Record of build').waitFor();
     assert.ok((await sidewaysOverflow(page)) <= 0);
     await screenshot(page, 'phone-record');
   }));
@@ -332,7 +336,7 @@ test('axe finds nothing, in dark and in light', () =>
       await page.getByRole('heading', { name: 'What was here before' }).waitFor();
       await check('checkpoints');
       await page.getByRole('button', { name: 'Restore Checkpoint 12' }).click();
-      await page.locator('.strip').getByText('Record of p0').waitFor();
+      await page.locator('.strip').getByText('Record of build').waitFor();
       await check('a record');
       await page.getByRole('button', { name: 'Relaunch…' }).click();
       await page.getByRole('dialog').waitFor();

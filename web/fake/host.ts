@@ -175,6 +175,7 @@ export class FakeHost {
       rows,
       exit_code: null,
       signal: '',
+      argv0: 'bash',
       foreground: 'bash',
       window: `w${index}`,
       index: 0,
@@ -268,16 +269,18 @@ export class FakeHost {
       text_state: 'plain',
       cut_rows: 2,
     };
-    const build = this.make(80, 24, 'build', { state: 'lost', foreground: '', archive });
+    const build = this.make(80, 24, 'build', { state: 'lost', argv0: '', foreground: '', archive });
     build.term.write('$ make -j2 test\r\nok  spawn/internal/strictjson 0.4s\r\n');
     this.make(80, 24, '', {
       state: 'exited',
       exit_code: 3,
+      argv0: '',
       foreground: '',
       archive: { ...archive, previous_pane: 'p4', process_state: 'exited', cut_rows: 0 },
     });
     this.make(80, 24, 'old', {
       state: 'lost',
+      argv0: '',
       foreground: '',
       archive: { ...archive, previous_pane: 'p7', text_state: 'expired' },
     });
@@ -319,7 +322,7 @@ export class FakeHost {
   // biome-ignore lint/suspicious/noExplicitAny: a pretended host trusts its page.
   #place(verb: string, params: any): unknown {
     const { windows } = this;
-    const mine = /^(session|window)\.|^pane\.(split|zoom|resize)$/.test(verb);
+    const mine = /^(session|window)\.|^pane\.(split|zoom|resize|focus)$/.test(verb);
     if (!mine) return undefined;
     if (!windows) throw new Refused('unsupported.verb');
     switch (verb) {
@@ -329,6 +332,10 @@ export class FakeHost {
         return { windows: windows.windows };
       case 'pane.split':
         return this.#split(windows, params);
+      case 'window.rename':
+        return { window: windows.rename(params.window, params.name) };
+      case 'pane.focus':
+        return { window: windows.focus(params.pane) };
       case 'pane.zoom':
         return { window: windows.zoom(params.pane, params.off ?? false) };
       case 'pane.resize':

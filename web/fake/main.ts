@@ -15,6 +15,8 @@ const host = new FakeHost(
 const failure = query.get('failure');
 if (failure) host.failure = new LinkError(failure as LinkFailure, 'pretended');
 
+if (query.get('records') === 'dwindled') host.records?.dwindle();
+
 Object.assign(window, { fakeHost: host });
 
 startApp(document.getElementById('app') as HTMLElement, {

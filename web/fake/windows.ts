@@ -2,7 +2,14 @@
 
 // The pretended host's windows: trees of panes, as the verbs of places change them.
 
-import type { Node, Session, Window } from '../src/wire/verbs';
+import type { Node, Placed, Session, Window } from '../src/wire/verbs';
+
+/** A float of which nothing was asked but this. */
+export function placedAs(more: Partial<Placed>): Placed {
+  const place = { anchor: 'center', x: 0, y: 0 } as const;
+  const size = { width: '60%', height: '60%', min_cols: 20, min_rows: 5 };
+  return { pane: 'p1', z: 1, ...size, ...place, border: 'single', ...more };
+}
 
 export class FakeWindows {
   windows: Window[] = [];
@@ -16,7 +23,7 @@ export class FakeWindows {
   }
 
   of(pane: string): Window {
-    const has = (w: Window) => w.floats.includes(pane) || w.nodes.some((n) => n.pane === pane);
+    const has = (w: Window) => [...w.floats, ...w.nodes].some((at) => at.pane === pane);
     return this.windows.find(has) as Window;
   }
 
@@ -30,9 +37,10 @@ export class FakeWindows {
     window.revision++;
   }
 
-  float(window: string, pane: string): void {
+  float(window: string, pane: string, more: Partial<Placed> = {}): void {
     const at = this.windows.find((w) => w.window === window) as Window;
-    at.floats.push(pane);
+    const z = at.floats.length + 1;
+    at.floats.push(placedAs({ pane, z, ...more }));
   }
 
   resize(pane: string, axis: string, ratio: number): Window {
@@ -42,6 +50,21 @@ export class FakeWindows {
     while (window.nodes[at]?.axis !== axis);
     (window.nodes[at] as Node).ratio = ratio;
     window.revision++;
+    return window;
+  }
+
+  rename(id: string, name: string): Window {
+    const window = this.windows.find((at) => at.window === id) as Window;
+    window.name = name;
+    return window;
+  }
+
+  focus(pane: string): Window {
+    const window = this.of(pane);
+    const float = window.floats.find((at) => at.pane === pane);
+    window.active = pane;
+    if (float) window.floats = [...window.floats.filter((at) => at !== float), float];
+    else if (window.zoomed !== pane) window.zoomed = '';
     return window;
   }
 
@@ -56,7 +79,7 @@ export class FakeWindows {
   remove(pane: string): void {
     const window = this.of(pane);
     if (!window) return;
-    window.floats = window.floats.filter((id) => id !== pane);
+    window.floats = window.floats.filter((float) => float.pane !== pane);
     const leaf = window.nodes.findIndex((node) => node.pane === pane);
     const above = window.nodes.findIndex((node) => node.first === leaf || node.second === leaf);
     const split = window.nodes[above];

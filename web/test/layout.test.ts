@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { FakeWindows } from '../fake/windows';
-import { layoutOf, panesOf, tabsOf } from '../src/app/layout';
-import type { Node, Window } from '../src/wire/verbs';
+import { FakeWindows, placedAs } from '../fake/windows';
+import { floatBox, layoutOf, movedBy, offsetAt, panesOf, tabsOf } from '../src/app/layout';
+import type { Node, Placed, Window } from '../src/wire/verbs';
 
 function windowOf(nodes: Node[], more: Partial<Window> = {}): Window {
   const none = { name: '', floats: [], active: '', zoomed: '', revision: 1 };
@@ -74,6 +74,67 @@ describe('layoutOf', () => {
   });
 });
 
+describe('floatBox', () => {
+  // 100 cells of 10 by 50 of 20, and what lies around those of a tile that has it all.
+  const area = { width: 1018, height: 1012 };
+  const cell = { width: 10, height: 20 };
+  const box = (more: Partial<Placed>) => {
+    const { left, top, width, height } = floatBox(placedAs(more), area, cell);
+    return [left, top, width, height];
+  };
+  // Around the cells: 18 by 12, a pixel of slack, the border on both sides, and 24 for the title.
+  test.each<[string, Partial<Placed>, number[]]>([
+    ['shares of the window', {}, [199, 187, 621, 639]],
+    ['cells', { width: '40', height: '10' }, [299, 387, 421, 239]],
+    ['no border, and no title then', { border: 'none', title: 'x' }, [200, 200, 619, 613]],
+    ['a double border', { border: 'double' }, [197, 185, 625, 643]],
+    ['an anchor', { anchor: 'bottom_right' }, [397, 373, 621, 639]],
+    ['an offset in cells', { anchor: 'top_left', x: 3, y: 2 }, [30, 40, 621, 639]],
+    ['as far back as it takes', { anchor: 'right', x: 9, y: -99 }, [397, 0, 621, 639]],
+    ['least sizes', { width: '1', height: '1%' }, [399, 437, 221, 139]],
+    ['as small as it takes', { width: '900', height: '100%' }, [4, 7, 1011, 999]],
+  ])('%s', (_, more, want) => {
+    expect(box(more)).toEqual(want);
+  });
+
+  test('lies in any area, whatever is asked', () => {
+    const extent = fc.oneof(fc.integer({ min: 1, max: 65535 }).map(String), fc.constant('100%'));
+    const offset = fc.integer({ min: -4096, max: 4096 });
+    fc.assert(
+      fc.property(extent, extent, offset, offset, fc.nat(2000), (width, height, x, y, side) => {
+        const box = floatBox(
+          placedAs({ width, height, x, y }),
+          { width: side, height: side },
+          cell,
+        );
+        expect(Math.min(box.left, box.top, box.width, box.height)).toBeGreaterThanOrEqual(0);
+        expect(box.left + box.width).toBeLessThanOrEqual(side);
+        expect(box.top + box.height).toBeLessThanOrEqual(side);
+      }),
+    );
+  });
+
+  test('what is carried elsewhere is drawn there', () => {
+    const place = fc.integer({ min: -3000, max: 3000 });
+    const anchor = fc.constantFrom<Placed['anchor']>('top_left', 'center', 'bottom', 'right');
+    fc.assert(
+      fc.property(anchor, place, place, (at, x, y) => {
+        const float = placedAs({ anchor: at, x: 9, y: -9 });
+        const carried = movedBy(floatBox(float, area, cell), { x, y }, area);
+        const drawn = floatBox({ ...float, ...offsetAt(float, carried, area, cell) }, area, cell);
+        expect(Math.abs(drawn.left - carried.left)).toBeLessThanOrEqual(cell.width / 2 + 1);
+        expect(Math.abs(drawn.top - carried.top)).toBeLessThanOrEqual(cell.height / 2 + 1);
+        expect(carried.left + carried.width).toBeLessThanOrEqual(area.width);
+      }),
+    );
+  });
+
+  test('what is no float of ours is drawn nevertheless', () => {
+    const odd = { width: 'x', anchor: 'y', border: 'z' } as unknown as Partial<Placed>;
+    expect(box(odd).every(Number.isFinite)).toBe(true);
+  });
+});
+
 describe('tabsOf', () => {
   const sessions = [
     { session: 's0', name: 'work', windows: ['w0'] },
@@ -81,7 +142,7 @@ describe('tabsOf', () => {
   ];
   test('a tab is a window; what is not known yet stands alone or joins its window', () => {
     const windows = [
-      windowOf([leaf('p0')], { floats: ['p3'] }),
+      windowOf([leaf('p0')], { floats: [placedAs({ pane: 'p3' })] }),
       windowOf([leaf('p9')], { window: 'w1', session: 's1' }),
     ];
     const panes = [

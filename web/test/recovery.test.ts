@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, test } from 'vitest';
-import { insideText, Recovery, reason, recordText, statusText } from '../src/app/recovery';
+import { inOrder, leadText } from '../src/app/leading';
+import {
+  insideText,
+  Recovery,
+  reason,
+  recordText,
+  shutdownText,
+  statusText,
+} from '../src/app/recovery';
+import { agoText } from '../src/app/when';
 import { wordsOf } from '../src/app/words';
 import { Ctl, CtlFailure } from '../src/link/ctl';
 import type { PaneInfo } from '../src/wire/ctl';
@@ -50,7 +59,8 @@ describe('Recovery', () => {
     host.refuse.set('recovery.inspect', 'conflict.checkpoint_expired');
     const recovery = new Recovery(() => host.ctl);
     await recovery.load();
-    expect(recovery.checkpoints.value?.[0]).toMatchObject({ status: 'expired', inside: null });
+    const [first] = recovery.checkpoints.value ?? [];
+    expect(first).toMatchObject({ status: 'expired', leading: false, inside: null });
   });
 
   test('a host that does not serve it has none, and that is no failure', async () => {
@@ -79,6 +89,81 @@ describe('Recovery', () => {
     const offline = new Recovery(() => null);
     expect(await offline.restore('c1')).toBe(false);
     expect(offline.failure.value).toBe('Not connected.');
+  });
+});
+
+describe('the checkpoint that a person is led to', () => {
+  const listed = async (change: (records: FakeRecords) => void = () => {}) => {
+    const host = new Host();
+    change(host.records);
+    const recovery = new Recovery(() => host.ctl);
+    await recovery.load();
+    return recovery.checkpoints.value ?? [];
+  };
+
+  test('is the newest, and that is said where there are several', async () => {
+    const all = await listed();
+    expect(inOrder(all).map((at) => at.generation)).toEqual([12, 11, 9, 0]);
+    expect(inOrder(all).map((at) => leadText(at, all))).toEqual([
+      'Start with this one: it is the newest.',
+      '',
+      '',
+      '',
+    ]);
+    const alone = all.filter((at) => at.generation !== 11);
+    expect(alone.map((at) => leadText(at, alone))).toEqual(['', '', '']);
+  });
+
+  test('is an older one when the newest is what a shutdown left, which is said of both', async () => {
+    const all = await listed((records) => records.dwindle());
+    expect(inOrder(all).map((at) => at.generation)).toEqual([12, 13, 11, 9, 0]);
+    expect(inOrder(all).map((at) => leadText(at, all))).toEqual([
+      'Start with this one: the newer one looks like what was left while the host was shutting down.',
+      'Probably what was left while the host was shutting down: 1 of 3 terminals, saved a little later.',
+      '',
+      '',
+      '',
+    ]);
+    const asMany = all.map((at) => (at.generation === 13 ? { ...at, panes: 3, running: 0 } : at));
+    const textless = asMany.map((at) => ({ ...at, texts: at.leading ? 3 : 1 }));
+    expect(leadText(textless[0] as (typeof asMany)[0], textless)).toMatch(/: 1 of 3 texts,/);
+    expect(leadText(asMany[0] as (typeof asMany)[0], asMany)).toMatch(
+      /: 0 of 2 running terminals,/,
+    );
+  });
+
+  test('is nobody where the host says nothing of it', async () => {
+    const all = (await listed()).map((at) => ({ ...at, leading: false }));
+    expect(all.map((at) => leadText(at, all)).join('')).toBe('');
+  });
+
+  test('what ran is told as it was seen', async () => {
+    const [open, clean] = await listed();
+    if (!open || !clean) throw new Error('there are two');
+    expect(shutdownText(open)).toBe(
+      'Saved while 2 terminals ran: they were interrupted, or may run still.',
+    );
+    expect(shutdownText({ ...open, running: 1 })).toMatch(/1 terminal ran: it was interrupted/);
+    expect(shutdownText({ ...open, running: 0 })).toBe('Saved when nothing ran in it.');
+    expect(shutdownText(clean)).toBe('Saved at a clean end: every program had ended.');
+  });
+});
+
+describe('how long ago', () => {
+  const now = Date.UTC(2026, 10, 30, 7, 0, 0);
+  test.each([
+    [0, 'just now'],
+    [59_999, 'just now'],
+    [60_000, '1 minute ago'],
+    [59 * 60_000 + 59_999, '59 minutes ago'],
+    [3_600_000, '1 hour ago'],
+    [23.9 * 3_600_000, '23 hours ago'],
+    [24 * 3_600_000, 'yesterday'],
+    [9 * 86_400_000, '9 days ago'],
+    [-59_999, 'just now'],
+    [-2 * 3_600_000, 'in 2 hours'],
+  ])('%d ms', (past, text) => {
+    expect(agoText(now - past, now)).toBe(text);
   });
 });
 
@@ -113,6 +198,7 @@ describe('words of recovery', () => {
     rows: 24,
     exit_code: null,
     signal: '',
+    argv0: '',
     foreground: '',
     window: 'w0',
     index: 0,
@@ -126,18 +212,23 @@ describe('words of recovery', () => {
   };
   const archive = info.archive as NonNullable<PaneInfo['archive']>;
   test('a record is told as one, never as a terminal or a success', () => {
-    expect(recordText(info)).toBe('Record of p4; it was interrupted, and may run still.');
-    expect(
-      recordText({
-        ...info,
-        exit_code: 3,
-        archive: { ...archive, process_state: 'exited', text_state: 'expired', cut_rows: 1 },
-      }),
-    ).toBe('Record of p4; it had exited with 3; its text has expired; 1 row cut at the edge.');
-    expect(recordText({ ...info, archive: { ...archive, process_state: 'exited' } })).toBe(
-      'Record of p4; it had ended, nobody knows how.',
+    expect(recordText(info, 'work 2')).toBe(
+      'Record of work 2; it was interrupted, and may run still.',
     );
-    expect(recordText({ ...info, archive: null })).toBe('');
+    expect(
+      recordText(
+        {
+          ...info,
+          exit_code: 3,
+          archive: { ...archive, process_state: 'exited', text_state: 'expired', cut_rows: 1 },
+        },
+        'work 2',
+      ),
+    ).toBe('Record of work 2; it had exited with 3; its text has expired; 1 row cut at the edge.');
+    expect(
+      recordText({ ...info, archive: { ...archive, process_state: 'exited' } }, 'work 2'),
+    ).toBe('Record of work 2; it had ended, nobody knows how.');
+    expect(recordText({ ...info, archive: null }, 'work 2')).toBe('');
   });
 
   test('every failure has words, and no code is taken for a property of all objects', () => {

@@ -17,9 +17,10 @@ import (
 const (
 	cyclers  = 20 // viewers that come and go side by side
 	cycleMax = 10 * time.Millisecond
-	// growthMax is by how much spawnd may grow between the first tenth of the cycles and the last, in bytes: a
-	// viewer that was forgotten in each cycle would be far more.
-	growthMax = 16 << 20
+	// growthMax is by how much spawnd may grow between the first tenth of the cycles and the last, in bytes. Meanwhile the
+	// logs fill, so each snapshot under way is of megabytes and no more of kilobytes, and spawnd's list of events
+	// fills too. A viewer that was forgotten in each of 10,000 cycles would be far more, with 8 KiB for its goroutine alone.
+	growthMax = 32 << 20
 )
 
 // F15: viewers attach and detach thousands of times, half of them with a snapshot under way. None sees a gap or a

@@ -37,6 +37,9 @@ var binaries string // folder of the built programs
 func TestMain(m *testing.M) { os.Exit(build(m)) }
 
 func build(m *testing.M) int {
+	if os.Getenv(confined) != "" {
+		confine()
+	}
 	dir, err := os.MkdirTemp("", "spawn-recovery-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -68,7 +71,7 @@ func newHost(t *testing.T, settings string) *host {
 		t.Fatal(err)
 	}
 	h := &host{T: t, dir: dir}
-	h.env = append(os.Environ(),
+	h.env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "SPAWN") }), // who tests may be in a pane
 		"HOME="+dir+"/h", "XDG_CONFIG_HOME="+dir+"/c", "XDG_STATE_HOME="+dir+"/s", "XDG_RUNTIME_DIR="+dir+"/r", "SPAWND_WORKER_DIR="+dir+"/w",
 		"SHELL=/bin/sh", "ENV=", "PS1=$ ")
 	for _, folder := range []string{"r", "h", "c", "c/spawn"} {

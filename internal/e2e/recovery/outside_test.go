@@ -87,6 +87,13 @@ func (h *host) foreground() int {
 	return h.childOf(h.pane("p0").PID)
 }
 
+// loseWorker kills the worker of a pane, and waits until spawnd has found out.
+func (h *host) loseWorker(p verbs.Pane) {
+	h.Helper()
+	h.must(syscall.Kill(p.PID, syscall.SIGKILL))
+	h.await("the worker is lost", func() bool { return h.pane(p.ID).State == verbs.PaneLost })
+}
+
 // reuse starts a process of somebody else's that has the number of one that is gone.
 func (h *host) reuse(pid int) int {
 	h.Helper()

@@ -6,7 +6,10 @@ package recovery
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -201,5 +204,67 @@ func TestARelaunchEndsTheArchive(t *testing.T) {
 	}
 	if p := saved.Panes[0]; p.State != recovery.StateRunning || p.PreviousState != "" {
 		t.Errorf("%+v", p)
+	}
+}
+
+// Everything of the host is told to end at once, as a service manager does: terminals, workers and spawnd in any order. The
+// person is led to what there was, with its text.
+func TestAHostThatEndsEverythingAtOnceSavesWhatThereWas(t *testing.T) {
+	for round := range 3 {
+		h := newHost(t, brisk+`,"terminal_text":"plain"`)
+		h.serve()
+		const panes = 6
+		var victims []int
+		for i := range panes {
+			p := h.start("sh", "-c", fmt.Sprintf("echo kept-%d; exec sleep 1000", i))
+			h.awaitShown(p.ID, fmt.Sprintf("kept-%d", i))
+			victims = append(victims, p.PID, h.childOf(p.PID))
+		}
+		h.checkpoint()
+		rand.Shuffle(len(victims), func(i, j int) { victims[i], victims[j] = victims[j], victims[i] })
+		before := round * len(victims) / 2 // that spawnd is told, too
+		for _, pid := range victims[:before] {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may be gone with its worker
+		}
+		h.must(h.d.cmd.Process.Signal(syscall.SIGTERM))
+		for _, pid := range victims[before:] {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		h.must(h.ended())
+		h.reboot()
+		h.serve()
+		list := h.list()
+		i := slices.IndexFunc(list, func(c verbs.CheckpointStatus) bool { return c.Leading })
+		if i < 0 || list[i].Panes != panes || 2*list[i].TextPanes < panes || 2*list[i].Running < panes {
+			t.Fatalf("round %d: the person is led to %+v", round, list)
+		}
+		h.restore(list[i].Checkpoint)
+		if got := len(h.panes()); got != panes {
+			t.Errorf("round %d: %d panes", round, got)
+		}
+	}
+}
+
+// A second spawnd for the same socket ends before it touches the store.
+func TestASecondSpawndLeavesTheStoreAlone(t *testing.T) {
+	h := newHost(t, on)
+	h.serve()
+	h.start("sleep", "1000")
+	id := h.checkpoint()
+	h.plantRaw(".tmp-01234567-89ab-4cde-8fab-0123456789ab", nil) // a start would remove it
+	left := h.store() + "/.tmp-01234567-89ab-4cde-8fab-0123456789ab"
+	h.must(os.Rename(left+".json", left))
+	first := h.d
+	if err := h.tryServe(); err == nil {
+		t.Fatal("two serve one socket")
+	}
+	h.d = first
+	if _, err := os.Stat(left); err != nil || h.status(id) != "valid" {
+		t.Errorf("the store was touched: %v", h.files())
+	}
+	h.kill()
+	h.serve()
+	if _, err := os.Stat(left); err == nil {
+		t.Error("a start leaves what a crash has left")
 	}
 }

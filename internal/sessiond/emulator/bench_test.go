@@ -3,6 +3,7 @@
 package emulator
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 	"time"
@@ -26,11 +27,31 @@ type counter struct {
 
 func (c *counter) History(p []byte) { c.bytes += len(p) }
 
-func BenchmarkFeed(b *testing.B) {
+// load is a stream and the screen that it is fed to.
+type load struct {
+	name       string
+	cols, rows int
+	bytes      func(size int) []byte
+}
+
+// loads are those of the emulator, and the one of the whole path as a terminal
+// passes it on: on a usual screen, with a carriage return before each line feed.
+func loads() []load {
+	build := load{streams.Build.Name, 80, 24, func(size int) []byte {
+		return bytes.ReplaceAll(streams.Build.Bytes(size), []byte("\n"), []byte("\r\n"))
+	}}
+	all := []load{build}
 	for _, s := range streams.Emulator() {
-		stream := s.Bytes(benchSize)
-		b.Run(s.Name, func(b *testing.B) {
-			t := New(streams.Cols, streams.Rows, &counter{})
+		all = append(all, load{s.Name, streams.Cols, streams.Rows, s.Bytes})
+	}
+	return all
+}
+
+func BenchmarkFeed(b *testing.B) {
+	for _, l := range loads() {
+		stream := l.bytes(benchSize)
+		b.Run(l.name, func(b *testing.B) {
+			t := New(l.cols, l.rows, &counter{})
 			feedPieces(t, stream)
 			b.SetBytes(int64(len(stream)))
 			b.ReportAllocs()

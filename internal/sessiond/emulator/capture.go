@@ -13,6 +13,7 @@ package emulator
 // View is what a screen shows, as text.
 type View struct {
 	Plain, Styled []string // from the top; Styled is nil when it wasn't asked for
+	Continued     []int    // rows that continue the one before, which the width ended; rising
 	// Row and Col are the cursor's, from 0. PendingWrap says that the last
 	// column is full and the next character goes to the next row.
 	Row, Col    int
@@ -36,6 +37,9 @@ func (t *Terminal) View(primary, styled bool) View {
 	var text []byte
 	for y := range s.order {
 		r := s.row(y)
+		if r.wrapped {
+			v.Continued = append(v.Continued, y)
+		}
 		text = t.appendRow(text[:0], r, r.contentLen(), false)
 		v.Plain = append(v.Plain, string(text))
 		if styled {

@@ -83,7 +83,7 @@ func (s CellStyle) canonical() CellStyle {
 	return s
 }
 
-func TestStyledHistoryIsThePlainOneWithLooks(t *testing.T) {
+func TestStyledRowsAreThePlainOnesWithLooks(t *testing.T) {
 	eachSeed(t, 200, func(t *testing.T, seed uint64) {
 		g := newGen(seed, 20, 3)
 		rec := &recorder{}
@@ -94,17 +94,17 @@ func TestStyledHistoryIsThePlainOneWithLooks(t *testing.T) {
 		}
 		text, limit := rec.history.Bytes(), rec.history.Len()*3
 		for _, cols := range []int{2, 7, 20, 90} {
-			plain, cut := PlainHistory(text, cols, 1000, limit)
-			rows, styled, _ := StyledHistory(text, cols, 1000, 10*limit+1000)
-			if cut || !slices.Equal(rows, plain) || len(styled) != len(rows) {
-				t.Fatalf("%d, %d and %d rows, cut %v", len(plain), len(rows), len(styled), cut)
+			plain := RowsOf(text, cols, 1000, limit, false)
+			rows := RowsOf(text, cols, 1000, 10*limit+1000, true)
+			if plain.Cut || !slices.Equal(rows.Plain, plain.Plain) || len(rows.Styled) != len(rows.Plain) || !slices.Equal(rows.Continued, plain.Continued) {
+				t.Fatalf("%d, %d and %d rows, cut %v", len(plain.Plain), len(rows.Plain), len(rows.Styled), plain.Cut)
 			}
-			for i, row := range styled {
-				if sgr.ReplaceAllString(row, "") != plain[i] {
-					t.Errorf("row %d is %q and plainly %q", i, row, plain[i])
+			for i, row := range rows.Styled {
+				if sgr.ReplaceAllString(row, "") != plain.Plain[i] {
+					t.Errorf("row %d is %q and plainly %q", i, row, plain.Plain[i])
 				}
 			}
-			checkLooks(t, text, styled)
+			checkLooks(t, text, rows.Styled)
 		}
 	})
 }
@@ -122,7 +122,7 @@ func checkLooks(t *testing.T, text []byte, styled []string) {
 			}
 			n := 1
 			if p[0] == 0x1b {
-				n = escapeLen(p)
+				n, _ = escapeLen(p)
 			} else if p[0] >= 0x20 {
 				out = append(out, now+string(p[0]))
 			}
@@ -137,26 +137,25 @@ func checkLooks(t *testing.T, text []byte, styled []string) {
 	}
 }
 
-func TestStyledHistoryCutsInsideALook(t *testing.T) {
+func TestStyledRowsAreCutInsideALook(t *testing.T) {
 	text := []byte("a\x1b[0;31mbcd\x1b[0;1mef\x1b[0mg\r\n")
-	rows, styled, cut := StyledHistory(text, 3, 2, 1000)
-	if want := []string{"\x1b[0;31md\x1b[0;1mef\x1b[0m", "g"}; !slices.Equal(styled, want) || !cut {
-		t.Errorf("%q, cut %v, want %q", styled, cut, want)
+	h := RowsOf(text, 3, 2, 1000, true)
+	if want := []string{"\x1b[0;31md\x1b[0;1mef\x1b[0m", "g"}; !slices.Equal(h.Styled, want) || !h.Cut {
+		t.Errorf("%q, cut %v, want %q", h.Styled, h.Cut, want)
 	}
-	if want := []string{"def", "g"}; !slices.Equal(rows, want) {
-		t.Errorf("%q, want %q", rows, want)
+	if want := []string{"def", "g"}; !slices.Equal(h.Plain, want) || !slices.Equal(h.Continued, []int{0, 1}) {
+		t.Errorf("%q, want %q; %d continue others", h.Plain, want, h.Continued)
 	}
-	if rows, _, cut := StyledHistory(text, 3, 9, len("g")+len("g")); len(rows) != 1 || !cut {
-		t.Errorf("%q, cut %v: plain and styled bytes count", rows, cut)
+	if h := RowsOf(text, 3, 9, len("g")+len("g"), true); len(h.Plain) != 1 || !h.Cut {
+		t.Errorf("%q, cut %v: plain and styled bytes count", h.Plain, h.Cut)
 	}
 }
 
 // One line without an end, in a million looks, costs each row what the row has.
-func TestStyledHistoryOfAnEndlessLineIsLinear(t *testing.T) {
+func TestStyledRowsOfAnEndlessLineAreLinear(t *testing.T) {
 	text := bytes.Repeat([]byte("\x1b[0;31ma\x1b[0;32mb"), 100_000)
-	rows, styled, cut := StyledHistory(text, 80, 2500, 8<<20)
-	if len(rows) != 2500 || len(styled) != 2500 || cut {
-		t.Errorf("%d rows, cut %v", len(rows), cut)
+	if h := RowsOf(text, 80, 2500, 8<<20, true); len(h.Plain) != 2500 || len(h.Styled) != 2500 || h.Cut {
+		t.Errorf("%d rows, cut %v", len(h.Plain), h.Cut)
 	}
 }
 

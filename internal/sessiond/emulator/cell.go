@@ -44,20 +44,30 @@ type row struct {
 	used int
 	// wrapped says that the row continues the one above it.
 	wrapped bool
-	// typed is the text of the first typedCols columns, kept as it came as long
-	// as it was printed from left to right in the default style. typedCols is
-	// -1 when something else happened since the row was last blank.
-	typed     []byte
-	typedCols int
+	prompt  promptMarks
+	// typed is what history says of the first typedCols columns, kept as it came
+	// as long as it was printed from left to right: the text, and an SGR where the
+	// style changes. It ends in typedStyle. typedCols is -1 when something else
+	// happened since the row was last blank, or when there was no room.
+	typedStyle uint32
+	typed      []byte
+	typedCols  int
 }
 
-// typedBytes is how much text a row keeps for each column. It covers what
-// people write; history spells a row with more out of its cells.
+// typedBytes is how much a row keeps for each column. It covers what people
+// write and some colours; history spells a row with more out of its cells.
 const typedBytes = 2
 
-// note records that text was printed into the columns [from, to).
-func (r *row) note(text []byte, from, to int, base cell) {
-	if r.typedCols != from || base != 0 || len(r.typed)+len(text) > cap(r.typed) {
+// restyles reports whether what is printed at a column goes on with what was
+// typed, in another style.
+func (r *row) restyles(x int, base cell) bool {
+	return r.typedCols == x && r.typedStyle != base.style()
+}
+
+// note records that text was printed into the columns [from, to), after its
+// style.
+func (r *row) note(text []byte, from, to int) {
+	if r.typedCols != from || len(r.typed)+len(text) > cap(r.typed) {
 		r.typedCols = -1
 		return
 	}
@@ -65,10 +75,27 @@ func (r *row) note(text []byte, from, to int, base cell) {
 	r.typedCols = to
 }
 
+// noteStyle records that what is typed from column x on has another style, if an
+// SGR alone says so.
+func (t *Terminal) noteStyle(r *row, x int, id uint32) {
+	r.typedCols = -1
+	if !t.styles.plainChange(r.typedStyle, id) {
+		return
+	}
+	if sgr := t.styles.sgr(id); len(r.typed)+len(sgr) <= cap(r.typed) {
+		r.typed, r.typedCols, r.typedStyle = append(r.typed, sgr...), x, id
+	}
+}
+
+// forgetTyped makes a row that is blank one on which nothing was typed.
+func (r *row) forgetTyped() {
+	r.typed, r.typedCols, r.typedStyle = r.typed[:0], 0, 0
+}
+
 // clear makes the row blank in a style.
 func (r *row) clear(fill cell) {
-	r.wrapped = false
-	r.typed, r.typedCols = r.typed[:0], 0
+	r.wrapped, r.prompt = false, 0
+	r.forgetTyped()
 	if fill != 0 {
 		r.fill(0, len(r.cells), fill)
 		return
@@ -105,7 +132,7 @@ func (r *row) fill(start, end int, c cell) {
 		r.used = start
 	}
 	if r.used == 0 {
-		r.typed, r.typedCols = r.typed[:0], 0
+		r.forgetTyped()
 	}
 }
 
@@ -128,6 +155,16 @@ func (r *row) contentLen() int {
 		}
 	}
 	return 0
+}
+
+// bare reports whether the row shows no character.
+func (r *row) bare() bool {
+	for _, c := range r.cells[:r.used] {
+		if c.printed() && c&contentMask != ' ' {
+			return false
+		}
+	}
+	return true
 }
 
 // uniform reports whether all cells are c.
@@ -192,7 +229,10 @@ func (t *Terminal) remove(r *row, x, n int, fill cell) {
 	t.mend(r, fill)
 	width := len(r.cells)
 	n = min(n, width-x)
-	copy(r.cells[x:], r.cells[x+n:])
+	if x+n < r.used {
+		copy(r.cells[x:r.used], r.cells[x+n:r.used])
+	}
+	r.fill(max(x, r.used-n), width, 0)
 	r.typedCols = -1
 	r.fill(width-n, width, fill)
 	if r.class(x-1) == classHead {

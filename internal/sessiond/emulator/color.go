@@ -30,6 +30,14 @@ func DefaultTheme() Theme {
 	}
 }
 
+// light reports whether the background is one on which programs should write
+// dark text: its luma (ITU-R BT.601) is above the middle.
+func (t *Theme) light() bool {
+	r, g, b := t.Background>>16&0xff, t.Background>>8&0xff, t.Background&0xff
+	const middle = 1000 * 255 / 2
+	return 299*r+587*g+114*b > middle
+}
+
 // The numbers of the colours beyond the palette.
 const (
 	paletteSize     = 256

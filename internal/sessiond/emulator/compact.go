@@ -60,6 +60,9 @@ func (t *Terminal) compact() {
 	recluster := newReclusterer(&t.clusters, old.clusters)
 	for _, s := range []*screen{&t.primary, &t.alternate} {
 		for i := range s.store {
+			if s.store[i].typedStyle != 0 {
+				s.store[i].typedCols = -1 // the number is another one from here on
+			}
 			cells := s.store[i].cells[:s.store[i].used]
 			for x, c := range cells {
 				id := c.style()

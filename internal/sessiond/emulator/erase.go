@@ -61,6 +61,9 @@ func (t *Terminal) eraseLine(what int, keep bool) {
 
 func (t *Terminal) eraseColumns(y, start, end int, unwrap, keep bool) {
 	line := t.active.row(y)
+	if line.prompt != 0 && unwrap && start == 0 && end >= t.cols && !line.bare() {
+		line.prompt = 0
+	}
 	t.replace(line, start, end, t.erased(), keep)
 	if unwrap {
 		line.wrapped = false
@@ -76,7 +79,7 @@ func (t *Terminal) eraseLines(from, to int, keep bool) {
 			continue
 		}
 		t.replace(line, 0, t.cols, t.erased(), true)
-		line.wrapped = false
+		line.wrapped, line.prompt = false, 0
 	}
 }
 
@@ -110,7 +113,7 @@ func (t *Terminal) alignmentPattern() {
 	for y := range t.rows {
 		line := t.active.row(y)
 		line.fill(0, t.cols, fill)
-		line.wrapped = false
+		line.wrapped, line.prompt = false, 0
 	}
 	t.moveTo(0, 0)
 }

@@ -163,7 +163,7 @@ func (g *gen) mode() string {
 	if g.IntN(8) == 0 {
 		return g.pick("\x1b[>1u", "\x1b[>31u", "\x1b[<u", "\x1b[<2u", "\x1b[=5u", "\x1b[=8;2u", "\x1b[=1;3u")
 	}
-	return "\x1b[?" + g.pick("1", "9", "12", "25", "66", "1000", "1002", "1003", "1004", "1006", "1016", "2004", "2026", "2", "5", "69", "1;2004") + on
+	return "\x1b[?" + g.pick("1", "9", "12", "25", "66", "1000", "1002", "1003", "1004", "1006", "1016", "2004", "2026", "2031", "2048", "2", "5", "69", "1;2004", "2031;2048") + on
 }
 
 func (g *gen) escape() string {
@@ -186,7 +186,7 @@ func (g *gen) osc() string {
 	return g.pick(
 		"\x1b]0;title ü", "\x1b]1;icon", "\x1b]2;t2", "\x1b]8;;http://a/b;c", "\x1b]8;id=x;http://a", "\x1b]8;id=y:k=v;http://b",
 		"\x1b]8;;", "\x1b]8;id=x;", "\x1b]4;1;#123456", "\x1b]4;1;?;300;#fff", "\x1b]104", "\x1b]104;1;2",
-		"\x1b]10;#fff;rgb:1/2/3", "\x1b]11;?", "\x1b]110", "\x1b]111;", "\x1b]112", "\x1b]7;file://h/tmp", "\x1b]9;hey", "\x1b]133;A",
+		"\x1b]10;#fff;rgb:1/2/3", "\x1b]11;?", "\x1b]110", "\x1b]111;", "\x1b]112", "\x1b]7;file://h/tmp", "\x1b]9;hey", "\x1b]133;A", "\x1b]133;B;k=x", "\x1b]133;C", "\x1b]133;D;1", "\x1b]133;=6", "\x1b]133;=99", "\x1b]133;AB",
 		"\x1b]777;notify;a;b", "\x1b]52;c;AAAA", "\x1b]x;y") + end +
 		g.pick("", "", "", "\x1b[22t", "\x1b[23t", "\x1b[22;1t", "\x1b[23;2t")
 }
@@ -198,7 +198,7 @@ func (g *gen) region() string {
 
 func (g *gen) odd() string {
 	if g.mild {
-		return g.pick("\x1b[c", "\x1b[6n", "\x1b[5n", "\x1b[?6n", "\x1b[>c", "\x1b[?2026$p", "\x1b[4$p", "\x1bP$qm\x1b\\", "\x1b[18t")
+		return g.pick("\x1b[c", "\x1b[6n", "\x1b[5n", "\x1b[?6n", "\x1b[>c", "\x1b[?2026$p", "\x1b[4$p", "\x1bP$qm\x1b\\", "\x1b[18t", "\x1b[?996n")
 	}
 	switch g.IntN(5) {
 	case 0:
@@ -214,7 +214,7 @@ func (g *gen) odd() string {
 	case 3:
 		return fmt.Sprintf("\x1b[%s%d;%d:%d%c", g.pick("", "?", ">", "="), g.num(), g.num(), g.num(), 0x40+g.IntN(62))
 	}
-	return g.pick("\x1b[c", "\x1b[6n", "\x1b[?6n", "\x1b[>c", "\x1b[?2026$p", "\x1b[4$p", "\x1bP$qr\x1b\\", "\x1b[18t", "\x1b[?u", "\x1b[>q")
+	return g.pick("\x1b[c", "\x1b[6n", "\x1b[?6n", "\x1b[>c", "\x1b[?2026$p", "\x1b[4$p", "\x1bP$qr\x1b\\", "\x1b[18t", "\x1b[?u", "\x1b[>q", "\x1b[?996n", "\x1b[?2048:1h", "\x1b[?2048:2h")
 }
 
 // size returns a random geometry, small ones more often.

@@ -83,7 +83,7 @@ func (h *history) wipe(t *Terminal) {
 func (h *history) appendRow(t *Terminal, r *row, next follower) {
 	cells := r.text(next)
 	if r.typedCols == len(cells) {
-		h.text = append(h.text, r.typed...)
+		h.text, h.at = append(h.text, r.typed...), r.typedStyle
 		return
 	}
 	at := h.at

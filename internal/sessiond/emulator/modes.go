@@ -18,6 +18,8 @@ type Modes struct {
 	FocusEvents    bool // ?1004
 	BracketedPaste bool // ?2004
 	Synchronized   bool // ?2026
+	ThemeReports   bool // ?2031: dark and light are told when they change
+	SizeReports    bool // ?2048: each new size is told
 
 	// Mouse is the protocol: 0, 9, 1000, 1002 or 1003.
 	Mouse uint16
@@ -61,9 +63,21 @@ func (m *Modes) flag(mode int) *bool {
 		return &m.BracketedPaste
 	case 2026:
 		return &m.Synchronized
+	case 2031:
+		return &m.ThemeReports
+	case modeSizeReports:
+		return &m.SizeReports
 	}
 	return nil
 }
+
+// modeSizeReports is the one plain switch that is answered when it is set.
+const modeSizeReports = 2048
+
+// quietly reports whether sub-parameters ask to set a mode and tell nobody. No
+// program has a reason to send them, and no other terminal takes them: a repaint
+// sets the mode so, because a replay must not be answered.
+func quietly(subs []int32) bool { return len(subs) > 0 && subs[0] == 1 }
 
 // setModes is SM and RM.
 func (t *Terminal) setModes(p *params, on bool) {
@@ -83,6 +97,9 @@ func (t *Terminal) setPrivateModes(p *params, on bool) {
 		mode := int(p.v[i])
 		if f := t.modes.flag(mode); f != nil {
 			*f = on
+			if mode == modeSizeReports && on && !quietly(p.subs(i)) {
+				t.reportSizeInBand()
+			}
 			continue
 		}
 		t.setPrivateMode(mode, on)

@@ -301,12 +301,13 @@ func differences(a, b oracleScreen) []string {
 		note(s.Type().Field(i).Name, s.Field(i).Interface(), r.Field(i).Interface())
 	}
 	note("title", a.Title, b.Title)
-	note("replies", colourReplies.ReplaceAllString(a.Replies, ""), b.Replies)
+	note("replies", foreignReplies.ReplaceAllString(a.Replies, ""), foreignReplies.ReplaceAllString(b.Replies, ""))
 	return out
 }
 
-// colourReplies finds what xterm.js answers only in a browser.
-var colourReplies = regexp.MustCompile("\x1b\\][^\x1b]*\x1b\\\\")
+// foreignReplies finds what xterm.js answers only in a browser, about colours,
+// and what is answered about modes that it doesn't have.
+var foreignReplies = regexp.MustCompile("\x1b\\][^\x1b]*\x1b\\\\|\x1b\\[48;[0-9;]*t|\x1b\\[\\?997;.n|\x1b\\[\\?20(31|48);.\\$y")
 
 // forgotLink reports whether two cells differ only in a link whose target
 // xterm.js has forgotten.

@@ -22,6 +22,7 @@ const (
 	oscForeground     = 10
 	oscBackground     = 11
 	oscCursor         = 12
+	oscNotifyKitty    = 99
 	oscResetPalette   = 104
 	oscResetFore      = 110
 	oscResetBack      = 111
@@ -32,7 +33,7 @@ const (
 
 func knownOSC(command int) bool {
 	switch command {
-	case oscTitleAndIcon, oscIcon, oscTitle, oscPalette, oscCwd, oscLink, oscNotify,
+	case oscTitleAndIcon, oscIcon, oscTitle, oscPalette, oscCwd, oscLink, oscNotify, oscNotifyKitty,
 		oscForeground, oscBackground, oscCursor, oscResetPalette,
 		oscResetFore, oscResetBack, oscResetCursor, oscMark, oscNotifyExtended:
 		return true
@@ -153,7 +154,7 @@ func (t *Terminal) osc(command int, payload string) {
 	}
 }
 
-// oscNotice carries out the commands that only tell a person something.
+// oscNotice carries out the commands that tell a person something.
 func (t *Terminal) oscNotice(command int, payload string) {
 	switch command {
 	case oscCwd:
@@ -163,12 +164,16 @@ func (t *Terminal) oscNotice(command int, payload string) {
 		if head, _, _ := strings.Cut(payload, ";"); head == "" || !isDigits(head) {
 			t.notice(NoticeNotification, payload)
 		}
+	case oscNotifyKitty:
+		if text := t.kitty.take(payload); text != "" {
+			t.notice(NoticeNotification, text)
+		}
 	case oscNotifyExtended:
 		if rest, ok := strings.CutPrefix(payload, "notify;"); ok {
 			t.notice(NoticeNotification, strings.Replace(rest, ";", ": ", 1))
 		}
 	case oscMark:
-		t.notice(NoticeMark, payload)
+		t.mark(payload)
 	}
 }
 

@@ -2,7 +2,10 @@
 
 package emulator
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // parser is the state that outlives a Feed in the middle of a sequence. It is
 // complete: the result doesn't depend on where the stream is cut.
@@ -148,11 +151,10 @@ func asciiRun(p []byte) int {
 	i := 0
 	for ; i+8 <= len(p); i += 8 {
 		v := binary.LittleEndian.Uint64(p[i:])
-		below := (v - 0x20*ones) &^ v // high bit: byte < 0x20
-		del := v ^ 0x7f*ones
-		isDel := (del - ones) &^ del // high bit: byte == 0x7f
-		if (v|below|isDel)&highs != 0 {
-			break
+		// The upper bit of a byte tells that it is not ASCII, DEL by the second term, a control by the third. What
+		// these carry and borrow reaches only the bytes after one of those.
+		if odd := (v | (v + ones) | (v - 0x20*ones)) & highs; odd != 0 {
+			return i + bits.TrailingZeros64(odd)/8
 		}
 	}
 	for ; i < len(p) && p[i] >= 0x20 && p[i] < 0x7f; i++ {
@@ -166,34 +168,28 @@ func asciiRun(p []byte) int {
 // sub-parameters, and a final byte.
 func (t *Terminal) fastCSI(p []byte) int {
 	const digitsMax = 9 // no overflow
-	ps := &t.parser
-	ps.clear()
-	i := 0
+	pr := &t.parser.params
+	pr.subN = 0
+	id, i := 0, 0
 	if p[0] >= 0x3c && p[0] <= 0x3f {
-		ps.collect[0], ps.collectN = p[0], 1
-		i = 1
+		id, i = int(p[0])<<8, 1
 	}
-	pr := &ps.params
-	n, v, digits := 0, int32(0), 0
-	for ; i < len(p); i++ {
-		c := p[i]
-		switch {
-		case c-'0' < 10:
-			v = v*10 + int32(c-'0')
-			if digits++; digits > digitsMax {
-				return 0
-			}
+	for n := range pr.v {
+		v, start := int32(0), i
+		for i < len(p) && p[i]-'0' < 10 {
+			v = v*10 + int32(p[i]-'0')
+			i++
+		}
+		if i == len(p) || i-start > digitsMax {
+			return 0
+		}
+		pr.v[n] = v
+		switch c := p[i]; {
 		case c == ';':
-			if n == paramsMax-1 {
-				return 0
-			}
-			pr.v[n] = v
-			n++
-			v, digits = 0, 0
+			i++
 		case c >= 0x40 && c < 0x7f:
-			pr.v[n] = v
 			pr.n = n + 1
-			t.csi(ps.ident(c))
+			t.csi(id | int(c))
 			t.last = 0
 			return i + 1
 		default:

@@ -93,6 +93,11 @@ func TestRepaintCommitsNothingAndMakesNobodyAnswer(t *testing.T) {
 		if rec.history.Len() > 0 || rec.wipes > 0 || rec.replies.Len() > 0 {
 			t.Errorf("a repaint led to %q, %d wipes, %q", rec.history.String(), rec.wipes, rec.replies.String())
 		}
+		for _, n := range rec.notices {
+			if n[0] != '0'+byte(NoticeTitle) && n[0] != '0'+byte(NoticeCwd) {
+				t.Errorf("a repaint led to the notice %q", n)
+			}
+		}
 	})
 }
 
@@ -103,6 +108,25 @@ func TestReplayHead(t *testing.T) {
 	}
 	if got := string(AppendGeometry([]byte("x"), 80, 24)); got != "x\x1b[8;24;80t" {
 		t.Errorf("geometry is %q", got)
+	}
+}
+
+// A run ends at the first byte that is not printable ASCII, whatever stands around it.
+func TestASCIIRunEndsAtTheFirstOther(t *testing.T) {
+	const length = 19 // two words, and some bytes
+	plain := bytes.Repeat([]byte("~ x@ \x7e!"), 3)[:length]
+	for at := 1; at+1 < length; at++ {
+		for pair := range 1 << 16 {
+			p := append([]byte{}, plain...)
+			p[at], p[at+1] = byte(pair>>8), byte(pair)
+			want := bytes.IndexFunc(p, func(r rune) bool { return r < 0x20 || r > 0x7e })
+			if want < 0 {
+				want = length
+			}
+			if got := asciiRun(p); got != want {
+				t.Fatalf("%q begins with %d, want %d", p, got, want)
+			}
+		}
 	}
 }
 

@@ -40,7 +40,7 @@ func TestPlainScreen(t *testing.T) {
 	}
 }
 
-func TestPlainHistory(t *testing.T) {
+func TestRowsOf(t *testing.T) {
 	const many = 1 << 20
 	for _, c := range []struct {
 		name, text string
@@ -59,12 +59,13 @@ func TestPlainHistory(t *testing.T) {
 		{"all rows just fit", "a\r\nb\r\n", 2, 2, []string{"a", "b"}, false},
 		{"the newest bytes", "aaa\r\nb\r\nc\r\n", many, 4, []string{"b", "c"}, true},
 		{"no rows", "a\r\n", 0, many, nil, true},
+		{"what was cut continues", "0123456789abcdefghijklm\r\n", 2, many, []string{"abcdefghij", "klm"}, true},
 		{"controls and broken ends vanish", "a\x00b\x1b[1", many, many, []string{"ab"}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, cut := PlainHistory([]byte(c.text), 10, c.rows, c.max)
-			if !slices.Equal(got, c.want) || cut != c.cut {
-				t.Errorf("rows are %q, %v, want %q, %v", got, cut, c.want, c.cut)
+			got := RowsOf([]byte(c.text), 10, c.rows, c.max, false)
+			if !slices.Equal(got.Plain, c.want) || got.Cut != c.cut {
+				t.Errorf("rows are %q, %v, want %q, %v", got.Plain, got.Cut, c.want, c.cut)
 			}
 		})
 	}
@@ -72,7 +73,7 @@ func TestPlainHistory(t *testing.T) {
 
 // What was committed at a width comes back as the rows that were on the screen
 // at that width.
-func TestPlainHistoryHasTheRowsOfTheScreen(t *testing.T) {
+func TestHistoryHasTheRowsOfTheScreen(t *testing.T) {
 	eachSeed(t, 200, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 8))
 		cols := 4 + r.IntN(30)
@@ -84,8 +85,9 @@ func TestPlainHistoryHasTheRowsOfTheScreen(t *testing.T) {
 			small.Feed(p)
 			large.Feed(p)
 		}
-		got, cut := PlainHistory(rec.history.Bytes(), cols, 1000, 1<<20)
-		want := large.PlainScreen()[:len(got)]
+		rows := RowsOf(rec.history.Bytes(), cols, 1000, 1<<20, false)
+		got, shown := rows.Plain, large.View(true, false)
+		want := shown.Plain[:len(got)]
 		for i := range want {
 			// A blank that stands where a wide character didn't fit isn't text.
 			if strings.TrimRight(got[i], " ") != strings.TrimRight(want[i], " ") {
@@ -93,8 +95,11 @@ func TestPlainHistoryHasTheRowsOfTheScreen(t *testing.T) {
 				return
 			}
 		}
-		if cut || len(got) < 40 {
-			t.Errorf("%d rows, cut %v", len(got), cut)
+		if rows.Cut || len(got) < 40 {
+			t.Errorf("%d rows, cut %v", len(got), rows.Cut)
+		}
+		if !slices.Equal(rows.Continued, shown.Continued) {
+			t.Errorf("rows %d continue others, on the screen %d", rows.Continued, shown.Continued)
 		}
 	})
 }

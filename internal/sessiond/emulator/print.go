@@ -14,7 +14,7 @@ func (t *Terminal) printASCII(run []byte) {
 	}
 	s := t.active
 	base := t.penStyle()
-	if t.last == 0 {
+	if t.last == 0 && s.row(s.y).class(s.x-1) == classHead { // rare: not worth a call
 		t.healLeft()
 	}
 	t.last = 1
@@ -47,7 +47,10 @@ func (t *Terminal) storeASCII(r *row, x int, run []byte, base cell) {
 	}
 	x += len(run)
 	r.used = max(r.used, x)
-	r.note(run, x-len(run), x, base)
+	if r.restyles(x-len(run), base) {
+		t.noteStyle(r, x-len(run), base.style())
+	}
+	r.note(run, x-len(run), x)
 	if x < len(r.cells) && r.cells[x].class() == classTail {
 		r.set(x, t.penBlank())
 	}
@@ -127,9 +130,14 @@ func (t *Terminal) printText(p []byte) int {
 	}
 	if i > 0 {
 		line.used = max(line.used, x)
-		line.note(p[:i], s.x, x, base)
+		if line.restyles(s.x, base) {
+			t.noteStyle(line, s.x, base.style())
+		}
+		line.note(p[:i], s.x, x)
 		s.x = x
-		t.healRight()
+		if line.class(x) == classTail {
+			t.healRight()
+		}
 	}
 	t.last = last
 	return i

@@ -38,11 +38,26 @@ func (t *Terminal) deviceStatus(what int) {
 	}
 }
 
-// privateStatus answers DECXCPR.
+// privateStatus answers DECXCPR, and the question whether the theme is a dark
+// one.
 func (t *Terminal) privateStatus(what int) {
-	if what == 6 {
+	switch what {
+	case 6:
 		t.send(t.appendCursorReport(append(t.reply[:0], "\x1b[?"...)))
+	case 996:
+		t.reportTheme()
 	}
+}
+
+// reportTheme tells the program that the viewer's colours are dark ones (1) or
+// light ones (2): the answer to DSR 996 and, in mode 2031, the news. See
+// contour-terminal.org/vt-extensions/color-palette-update-notifications.
+func (t *Terminal) reportTheme() {
+	kind := byte('1')
+	if t.theme.light() {
+		kind = '2'
+	}
+	t.send(append(append(t.reply[:0], "\x1b[?997;"...), kind, 'n'))
 }
 
 func (t *Terminal) appendCursorReport(dst []byte) []byte {
@@ -54,6 +69,14 @@ func appendPair(dst []byte, a, b int) []byte {
 	dst = strconv.AppendInt(dst, int64(a), 10)
 	dst = append(dst, ';')
 	return strconv.AppendInt(dst, int64(b), 10)
+}
+
+// reportSizeInBand tells the program its size in mode 2048: when the mode is set,
+// and after each resize. The pixels are the viewer's, who may be nobody, and the
+// specification has 0 for a size that isn't known. See
+// gist.github.com/rockorager/e695fb2924d36b2bcf1fff4a3704bd83.
+func (t *Terminal) reportSizeInBand() {
+	t.send(append(appendPair(append(t.reply[:0], "\x1b[48;"...), t.rows, t.cols), ";0;0t"...))
 }
 
 // reportSize answers CSI 18 t.

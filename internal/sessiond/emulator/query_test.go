@@ -21,6 +21,17 @@ func TestQueriesHaveOneExactAnswer(t *testing.T) {
 		{"01234567890123456789\x1b[6n", "\x1b[1;21R"},
 		{"\x1b[2;4r\x1b[?6h\x1b[6n", "\x1b[2;1R"},
 		{"\x1b[18t", "\x1b[8;5;20t"},
+		{"\x1b[?996n", "\x1b[?997;1n"},
+		{"\x1b[?2031h", ""},
+		{"\x1b[?2031$p\x1b[?2031h\x1b[?2031$p", "\x1b[?2031;2$y\x1b[?2031;1$y"},
+		{"\x1b[?2048$p\x1b[?2048l", "\x1b[?2048;2$y"},
+		{"\x1b[?2048h", "\x1b[48;5;20;0;0t"},
+		{"\x1b[?2048h\x1b[?2048h\x1b[?2048$p", "\x1b[48;5;20;0;0t\x1b[48;5;20;0;0t\x1b[?2048;1$y"},
+		{"\x1b[?25;2048;7h", "\x1b[48;5;20;0;0t"},
+		{"\x1b[?2048:1h\x1b[?2048$p", "\x1b[?2048;1$y"},
+		{"\x1b[?2048:2h", "\x1b[48;5;20;0;0t"},
+		{"\x1b[?2031;2048h\x1b[!p\x1b[?2031$p\x1b[?2048$p", "\x1b[48;5;20;0;0t\x1b[?2031;2$y\x1b[?2048;2$y"},
+		{"\x1b[?2031;2048h\x1bc\x1b[?2031$p\x1b[?2048$p", "\x1b[48;5;20;0;0t\x1b[?2031;2$y\x1b[?2048;2$y"},
 		{"\x1b[4$p", "\x1b[4;2$y"},
 		{"\x1b[4h\x1b[4$p", "\x1b[4;1$y"},
 		{"\x1b[2$p\x1b[12$p\x1b[20$p\x1b[7$p", "\x1b[2;4$y\x1b[12;3$y\x1b[20;2$y\x1b[7;0$y"},
@@ -60,7 +71,7 @@ func TestTheseAreNotAnswered(t *testing.T) {
 	for _, q := range []string{
 		"\x1b[=c", "\x1b[>q", "\x1b[>0q", "\x1b[?u", "\x1bP+q544e\x1b\\", "\x1b]52;c;?\a", "\x1b]50;?\a", "\x05",
 		"\x1b[11t", "\x1b[13t", "\x1b[14t", "\x1b[15t", "\x1b[16t", "\x1b[19t", "\x1b[20t", "\x1b[21t",
-		"\x1b[x", "\x1b[?15n", "\x1b[?25n", "\x1b[?26n", "\x1b[?996n", "\x1b[1;1;1;1;1;1*y", "\x1b[?4m", "\x1bZ",
+		"\x1b[x", "\x1b[?15n", "\x1b[?25n", "\x1b[?26n", "\x1b[1;1;1;1;1;1*y", "\x1b[?4m", "\x1bZ",
 	} {
 		rec := &recorder{}
 		New(20, 5, rec).Feed([]byte("\x1b]0;title\a" + q))
@@ -80,6 +91,54 @@ func TestThemeAnswersColourQueries(t *testing.T) {
 	want := "\x1b]10;rgb:0101/0202/0303\x1b\\\x1b]11;rgb:0404/0505/0606\x1b\\\x1b]12;rgb:0707/0808/0909\x1b\\\x1b]4;3;rgb:abab/cdcd/efef\x1b\\"
 	if got := rec.replies.String(); got != want {
 		t.Errorf("answers are %q, want %q", got, want)
+	}
+}
+
+func TestThemeReportsTellDarkFromLight(t *testing.T) {
+	const dark, light = "\x1b[?997;1n", "\x1b[?997;2n"
+	for _, c := range []struct {
+		feed        string
+		backgrounds []Color
+		want        string
+	}{
+		{"", []Color{0xffffff}, ""},
+		{"\x1b[?2031h", []Color{0x101010, 0x000080, 0x7f7f7f}, ""},
+		{"\x1b[?2031h", []Color{0x808080}, light},
+		{"\x1b[?2031h", []Color{0x00ff00, 0xffff00, 0xff0000, 0x0000ff, 0xfdf6e3}, light + dark + light},
+		{"\x1b[?2031h\x1b]11;#fff\a", []Color{0x000001}, ""},
+		{"\x1b[?2031h\x1b[?2031l", []Color{0xffffff}, ""},
+	} {
+		rec := &recorder{}
+		term := New(20, 5, rec)
+		term.Feed([]byte(c.feed))
+		theme := DefaultTheme()
+		for _, theme.Background = range c.backgrounds {
+			term.SetTheme(theme)
+		}
+		if got := rec.replies.String(); got != c.want {
+			t.Errorf("%q with %06x tells %q, want %q", c.feed, c.backgrounds, got, c.want)
+		}
+	}
+	rec := &recorder{}
+	term := New(20, 5, rec)
+	term.SetTheme(Theme{Background: 0xffffff})
+	if term.Feed([]byte("\x1b[?996n")); rec.replies.String() != light {
+		t.Errorf("a light theme is %q", rec.replies.String())
+	}
+}
+
+func TestSizeReportsTellEachNewSize(t *testing.T) {
+	rec := &recorder{}
+	term := New(20, 5, rec)
+	term.Resize(30, 6)
+	term.Feed([]byte("\x1b[?2048:1h"))
+	term.Resize(30, 6)
+	term.Resize(40, 7)
+	term.Resize(ColsMax+1, 0)
+	term.Feed([]byte("\x1b[?2048l"))
+	term.Resize(20, 5)
+	if got, want := rec.replies.String(), "\x1b[48;7;40;0;0t\x1b[48;1;1000;0;0t"; got != want {
+		t.Errorf("resizes tell %q, want %q", got, want)
 	}
 }
 
@@ -105,6 +164,9 @@ func TestNotices(t *testing.T) {
 		{"\x1b]7;http://x/y\a\x1b]7;\a", nil},
 		{"\a", []string{"3:"}},
 		{"\x1b]9;done\a\x1b]9;4;1;50\a\x1b]777;notify;title;body;more\a\x1b]777;x;y\a", []string{"4:done", "4:title: body;more"}},
+		{"\x1b]99;;one;two\a\x1b]99;i=1:d=0;ti\a\x1b]99;i=1:d=0:p=title;tle\a\x1b]99;i=1:p=body;body\a", []string{"4:one;two", "4:title: body"}},
+		{"\x1b]99;e=1;aGVsbG8=\a\x1b]99;e=1;*\a\x1b]99;i=1:p=?;\a\x1b]99;i=1:p=close;x\a\x1b]99;none\a\x1b]99;;\a", []string{"4:hello"}},
+		{"\x1b]99;i=1:d=0;lost\a\x1b]99;i=2:p=body;kept\a\x1b]99;i=3:d=0;with\a\x1b]99;i=3:p=icon;AAAA\a", []string{"4:kept", "4:with"}},
 		{"\x1b]133;A\a\x1b]133;D;1\x1b\\", []string{"5:A", "5:D;1"}},
 		{"\x1b]2;never\x18", nil},
 	} {

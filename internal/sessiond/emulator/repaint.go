@@ -110,7 +110,7 @@ func (p *painter) baseline() {
 	}
 	p.text("\x1b[?47l\x1b[!p\x1b[<")
 	p.out = append(strconv.AppendInt(p.out, keyboardDepthMax, 10), 'u')
-	p.text("\x1b[4;20l\x1b[?1;6;9;12;45;66;1000;1002;1003;1004;1006;1016;2004;2026l\x1b[?7;25h\x1b[0 q\x1b>")
+	p.text("\x1b[4;20l\x1b[?1;6;9;12;45;66;1000;1002;1003;1004;1006;1016;2004;2026;2031;2048l\x1b[?7;25h\x1b[0 q\x1b>")
 	p.resetPen()
 	p.tabs(&t.primary)
 	p.titles()
@@ -170,7 +170,7 @@ func (p *painter) colors() {
 func (p *painter) screen(s *screen) {
 	for y := range s.order {
 		p.moveTo(0, y)
-		p.text("\x1b[2K")
+		p.text("x\x1b[2K") // prompt marks go with what a line shows
 	}
 	if s.row(0).wrapped && !(s == &p.t.primary && len(s.order) == 1) {
 		p.wrapFirst(s) // it would commit the only line
@@ -181,6 +181,7 @@ func (p *painter) screen(s *screen) {
 		}
 		p.line(s.row(y), y)
 	}
+	p.promptMarks(s)
 	p.register(s)
 	p.keyboard(&s.keyboard)
 	if s.top != 0 || s.bottom != p.t.rows-1 {
@@ -235,6 +236,10 @@ func (p *painter) quietModes() {
 	p.mode(m.CursorBlink, 12)
 	p.mode(m.Keypad, 66)
 	p.mode(m.BracketedPaste, 2004)
+	p.mode(m.ThemeReports, 2031)
+	if m.SizeReports {
+		p.text("\x1b[?2048:1h") // see quietly
+	}
 	p.mode(m.Mouse != 0, int(m.Mouse))
 	p.mode(m.MouseEncoding != 0, int(m.MouseEncoding))
 	if m.CursorHidden {

@@ -123,7 +123,8 @@ func TestLinksAreKeptByIDAndTarget(t *testing.T) {
 func TestModesAreRestoredAtAttach(t *testing.T) {
 	term := fresh(20, 5, []byte("\x1b[?2004;1002;1006;1004;1;66h\x1b[?7;25l\x1b[?2031;2048h"))
 	got := repainted(term).State().Modes
-	want := Modes{BracketedPaste: true, Mouse: 1002, MouseEncoding: 1006, FocusEvents: true, CursorKeys: true, Keypad: true, CursorHidden: true}
+	want := Modes{BracketedPaste: true, Mouse: 1002, MouseEncoding: 1006, FocusEvents: true, CursorKeys: true, Keypad: true, CursorHidden: true,
+		ThemeReports: true, SizeReports: true}
 	if got != want {
 		t.Errorf("modes are %+v, want %+v", got, want)
 	}

@@ -8,7 +8,8 @@ package emulator
 // doesn't fit any more leaves at the top and is committed, after blank lines
 // and what lies below the cursor were dropped at the bottom. Nothing that was
 // committed comes back: a taller screen gets blank lines at the bottom. The
-// alternate screen is cut or padded. Margins are reset, tab stops extended.
+// alternate screen is cut or padded. Margins are reset, tab stops extended. A
+// program that asked for it (mode 2048) is told the new size.
 func (t *Terminal) Resize(cols, rows int) {
 	cols, rows = clampSize(cols, rows)
 	if cols == t.cols && rows == t.rows {
@@ -48,6 +49,9 @@ func (t *Terminal) Resize(cols, rows int) {
 	t.settleWrap()
 	t.settleLast()
 	t.history.flush(t)
+	if t.modes.SizeReports {
+		t.reportSizeInBand()
+	}
 }
 
 // settleLast forgets the character just printed unless it is still what lies
@@ -107,7 +111,7 @@ func (s *screen) resize(old *screen, lines []*row, cols, rows int) {
 	for y, from := range lines {
 		to := s.row(y)
 		to.used = copy(to.cells, from.cells[:from.used])
-		to.wrapped = from.wrapped
+		to.wrapped, to.prompt = from.wrapped, from.prompt
 		if to.used > 0 {
 			to.typedCols = -1
 		}
@@ -169,10 +173,11 @@ func (w *wrapper) newRow(wrapped bool) {
 }
 
 // addRow appends the text of row i of a logical line that ends before row end,
-// and places the marks that lie on it.
+// and places the marks that lie on it. Its prompt marks stay with its first
+// character.
 func (w *wrapper) addRow(lines []*row, i, end int, marks []*point, placed []bool) {
 	length := rowLength(lines, i, end)
-	cells := lines[i].cells
+	cells, prompt := lines[i].cells, lines[i].prompt
 	for x := 0; x <= length; x++ {
 		if x < length && cells[x].class() == classTail {
 			w.placeMarks(marks, placed, point{x, i}, -1)
@@ -182,6 +187,8 @@ func (w *wrapper) addRow(lines []*row, i, end int, marks []*point, placed []bool
 		if x < length && (w.x == w.cols || wide && w.x == w.cols-1) {
 			w.newRow(true)
 		}
+		w.out[len(w.out)-1].prompt |= prompt
+		prompt = 0
 		w.placeMarks(marks, placed, point{x, i}, 0)
 		if x < length {
 			w.put(cells[x], wide)

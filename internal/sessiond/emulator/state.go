@@ -55,6 +55,8 @@ type ScreenState struct {
 type LineState struct {
 	Cells   []CellState
 	Wrapped bool
+	// Prompt has the letters of the prompt marks on the line, A to D.
+	Prompt string
 }
 
 // CellState is one column. Text is "" for an erased cell and for the right half
@@ -150,7 +152,7 @@ func (st *stater) screen(s *screen) ScreenState {
 		for x, c := range line.cells {
 			cells[x] = st.cell(c)
 		}
-		out.Lines = append(out.Lines, LineState{cells, line.wrapped})
+		out.Lines = append(out.Lines, LineState{cells, line.wrapped, line.prompt.String()})
 	}
 	for x := range s.cols() {
 		if s.tabs.has(x) {

@@ -5,17 +5,15 @@ package emulator
 import (
 	"runtime"
 	"testing"
-
-	"spawn/internal/sessiond/emulator/streams"
 )
 
 // A terminal that has seen its program's ways takes more of the same without
 // an allocation, history included.
 func TestFeedingAllocatesNothingInTheSteadyState(t *testing.T) {
-	for _, s := range streams.Emulator() {
-		t.Run(s.Name, func(t *testing.T) {
-			stream := s.Bytes(1 << 20)
-			term := New(streams.Cols, streams.Rows, &counter{})
+	for _, l := range loads() {
+		t.Run(l.name, func(t *testing.T) {
+			stream := l.bytes(1 << 20)
+			term := New(l.cols, l.rows, &counter{})
 			feedPieces(term, stream)
 			if n := testing.AllocsPerRun(3, func() { feedPieces(term, stream) }); n > 0 {
 				t.Errorf("%v allocations for %d bytes, want none", n, len(stream))

@@ -2,6 +2,11 @@
 
 package emulator
 
+import (
+	"math/bits"
+	"math/rand/v2"
+)
+
 // color is a colour as a cell has it: a kind in bits 24–25 and a value below.
 // The zero color is the default one.
 type color uint32
@@ -59,45 +64,93 @@ func (s style) onBlank() style {
 // erasable reports whether an erase sequence can leave a cell in this style.
 func (s style) erasable() bool { return s == style{bg: s.bg} }
 
-const styleCacheSize = 512
+// styleKey is a canonical style in two words, for comparing and hashing it. The
+// second one has the colour of the underline and the link.
+type styleKey struct{ look, more uint64 }
+
+// key packs a style: a color takes 26 bits, the attributes 9, the underline 3.
+func (s *style) key() styleKey {
+	return styleKey{
+		look: uint64(s.fg) | uint64(s.bg)<<26 | uint64(s.attrs)<<52 | uint64(s.underline)<<61,
+		more: uint64(s.ul) | uint64(s.link)<<32,
+	}
+}
+
+// hashSeeds are random, so that no stream can be made to collide.
+var hashSeeds = [2]uint64{rand.Uint64(), rand.Uint64()}
+
+// hash mixes the words twice, by the halves of their products, as wyhash does:
+// styles come in rows, one colour after the other, and one multiplication by an
+// unlucky seed would put a row into few slots.
+func (k styleKey) hash() uint64 {
+	hi, lo := bits.Mul64(k.look^hashSeeds[0], k.more^hashSeeds[1])
+	hi, lo = bits.Mul64(lo^0x9e3779b97f4a7c15, hi^0xc2b2ae3d27d4eb4f)
+	return hi ^ lo
+}
+
+// styleSlots is how many slots a table has at first, a power of two.
+const styleSlots = 64
 
 // styleTable gives each distinct style a number. Number 0 is the default
 // style. Numbers are stable until the table is rebuilt.
 type styleTable struct {
 	list []style
+	keys []styleKey // of list
 	// text holds the SGR of each style, "" until it is asked for.
-	text  []string
-	index map[style]uint32
-	cache [styleCacheSize]struct {
-		key style
-		id  uint32
-	}
+	text []string
+	// slots finds a number by the lower bits of its key's hash, and goes on from
+	// there to the first free slot, which is 0. At least half of them are free.
+	slots []uint32
 }
 
 func (s *styleTable) reset() {
 	s.list = append(s.list[:0], style{})
+	s.keys = append(s.keys[:0], styleKey{})
 	s.text = append(s.text[:0], "")
-	s.index = map[style]uint32{{}: 0}
-	clear(s.cache[:])
+	s.slots = make([]uint32, styleSlots)
 }
 
 // intern returns the number of a canonical style.
 func (s *styleTable) intern(k style) uint32 {
-	h := uint32(k.fg)*0x9e3779b1 ^ uint32(k.bg)*0x85ebca6b ^ uint32(k.ul)*0xc2b2ae35 ^
-		k.link*0x27d4eb2f ^ (uint32(k.attrs)|uint32(k.underline)<<16)*0x165667b1
-	slot := &s.cache[h>>23]
-	if slot.key == k {
-		return slot.id
+	key := k.key()
+	if key == (styleKey{}) {
+		return 0
 	}
-	id, ok := s.index[k]
-	if !ok {
+	id, slot := s.find(key)
+	if id == 0 {
 		id = uint32(len(s.list))
 		s.list = append(s.list, k)
+		s.keys = append(s.keys, key)
 		s.text = append(s.text, "")
-		s.index[k] = id
+		s.slots[slot] = id
+		if 2*len(s.list) > len(s.slots) {
+			s.grow()
+		}
 	}
-	slot.key, slot.id = k, id
 	return id
+}
+
+// find returns the number of a style that isn't the default one, 0 if it has none,
+// and the slot where it is, or goes.
+func (s *styleTable) find(key styleKey) (id uint32, slot uint64) {
+	mask := uint64(len(s.slots) - 1)
+	slot = key.hash() & mask
+	for {
+		id = s.slots[slot]
+		if id == 0 || s.keys[id] == key {
+			return id, slot
+		}
+		slot = (slot + 1) & mask
+	}
+}
+
+// grow doubles the slots.
+func (s *styleTable) grow() {
+	s.slots = make([]uint32, 2*len(s.slots))
+	for id, key := range s.keys[1:] {
+		_, slot := s.find(key)
+		s.slots[slot] = uint32(id) + 1
+	}
 }
 
 // sgr returns the SGR that sets a style.
@@ -172,6 +225,19 @@ func (p *pen) gentlyReaches(s style) bool {
 	return s.underline == shown.underline && s.link == shown.link && s.ul == shown.ul
 }
 
+// key returns the key of what the pen shows.
+func (p *pen) key() styleKey {
+	if p.odd() {
+		s := p.shown().canonical()
+		return s.key()
+	}
+	k := p.style.key()
+	if p.underline == 0 {
+		k.more &^= 1<<32 - 1 // no underline, no colour of it
+	}
+	return k
+}
+
 // even makes the pen one that isn't odd and looks the same.
 func (p *pen) even() {
 	p.style = p.shown()
@@ -181,12 +247,23 @@ func (p *pen) even() {
 
 // penStyle returns the style bits of a printed cell.
 func (t *Terminal) penStyle() cell {
-	p := &t.pen
-	if p.fresh&freshPrinted == 0 {
-		p.printed = styled(t.styles.intern(p.shown().canonical()))
-		p.fresh |= freshPrinted
+	if t.pen.fresh&freshPrinted == 0 {
+		t.refreshPrinted()
 	}
-	return p.printed
+	return t.pen.printed
+}
+
+func (t *Terminal) refreshPrinted() {
+	p := &t.pen
+	p.printed = 0
+	if key := p.key(); key != (styleKey{}) {
+		id, _ := t.styles.find(key)
+		if id == 0 {
+			id = t.styles.intern(p.shown().canonical())
+		}
+		p.printed = styled(id)
+	}
+	p.fresh |= freshPrinted
 }
 
 // penBlank returns the cell that a print leaves where it breaks a wide one.

@@ -32,7 +32,7 @@ const (
 	NoticeTitle        NoticeKind = 1 // the title changed; text is the new one
 	NoticeCwd          NoticeKind = 2 // OSC 7; text is the folder
 	NoticeBell         NoticeKind = 3 // BEL; text is empty
-	NoticeNotification NoticeKind = 4 // OSC 9, OSC 777; text is the message
+	NoticeNotification NoticeKind = 4 // OSC 9, 99, 777; text is the message
 	NoticeMark         NoticeKind = 5 // OSC 133; text is the mark and its parameters
 )
 
@@ -63,7 +63,8 @@ type Terminal struct {
 
 	history history
 	title   titles
-	cwd     string // payload of the last OSC 7
+	kitty   kittyNotification // of which a piece has come
+	cwd     string            // payload of the last OSC 7
 	palette palette
 	theme   Theme
 	reply   []byte // scratch
@@ -102,8 +103,15 @@ func (t *Terminal) Size() (cols, rows int) { return t.cols, t.rows }
 func (t *Terminal) Title() string { return t.title.window }
 
 // SetTheme sets the colours that answer OSC 4, 10, 11 and 12 queries where the
-// program has set none of its own.
-func (t *Terminal) SetTheme(th Theme) { t.theme = th }
+// program has set none of its own. A program that asked for it (mode 2031) is
+// told when they turn from dark to light or back.
+func (t *Terminal) SetTheme(th Theme) {
+	was := t.theme.light()
+	t.theme = th
+	if t.modes.ThemeReports && th.light() != was {
+		t.reportTheme()
+	}
+}
 
 // discard is the sink of a terminal that nobody listens to.
 type discard struct{}

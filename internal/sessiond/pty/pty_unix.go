@@ -189,8 +189,18 @@ func (r *reading) readOn(fd uintptr) (done bool) {
 
 // Write hands p to the terminal's input and waits while the program does not read. Close wakes it.
 //
-// hop in 6/6: the last step of a key; from here on the line discipline has it.
+// hop in 6/6: the last step of a key, here or in TryWrite; from here on the line discipline has it.
 func (t *Terminal) Write(p []byte) (int, error) { return t.master.Write(p) }
+
+// TryWrite hands the terminal's input what it takes of p without waiting, and returns how much that was. An error is left for
+// the next Write to meet. Nobody else may be in Write: it would wait for them.
+func (t *Terminal) TryWrite(p []byte) (n int) {
+	_ = t.raw.Write(func(fd uintptr) bool {
+		n, _ = syscall.Write(int(fd), p)
+		return true // once is enough
+	})
+	return max(n, 0)
+}
 
 // Resize sets the size in cells. The kernel sends SIGWINCH to the foreground group if it changed.
 func (t *Terminal) Resize(cols, rows uint16) error {

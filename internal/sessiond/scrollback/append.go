@@ -61,6 +61,7 @@ func (l *Log) appendRecord(text []byte, clean bool) error {
 	if err := l.write(l.seal(seq, text)); err != nil {
 		return err
 	}
+	l.openLine = text[size-1] != '\n'
 	return l.count(seq, size)
 }
 
@@ -113,6 +114,7 @@ func (l *Log) startSegment() error {
 	seg := emptySegment()
 	l.slot = l.slot%MaxFiles + 1
 	seg.slot, seg.first, seg.last = l.slot, l.next, l.next-1
+	seg.joined = l.openLine && len(l.segments) > 0
 	// Counted before it exists: should making it fail half-way, it is removed with the others.
 	l.segments = append(l.segments, seg)
 	l.used += seg.charge()

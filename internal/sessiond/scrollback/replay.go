@@ -87,29 +87,46 @@ func (l *Log) readSegment(out []byte, seg segment) (_ []byte, err error) {
 		}
 		textLeft -= int64(len(out) - before)
 	}
-	switch rest, err := in.peek(1); {
-	case err != nil:
-		return nil, fmt.Errorf("record %d: %w", seg.last+1, err)
-	case len(rest) > 0:
-		return nil, &DamageError{seg.name(), seg.last + 1, "bytes behind the last record"}
-	case textLeft != 0:
-		return nil, &DamageError{seg.name(), seg.last, "less text than was appended"}
+	if err := l.checkEnd(&in, &seg, textLeft); err != nil {
+		return nil, err
 	}
 	return out, nil
 }
 
-// readRecord appends the text of the record with number seq, at most textLeft bytes, to out.
-func (l *Log) readRecord(out []byte, in *window, seq uint64, textLeft int64, seg *segment) ([]byte, error) {
+// checkEnd demands that a segment's file ends behind its last record, and that no text is missing.
+func (l *Log) checkEnd(in *window, seg *segment, textLeft int64) error {
+	switch rest, err := in.peek(1); {
+	case err != nil:
+		return fmt.Errorf("record %d: %w", seg.last+1, err)
+	case len(rest) > 0:
+		return &DamageError{seg.name(), seg.last + 1, "bytes behind the last record"}
+	case textLeft != 0:
+		return &DamageError{seg.name(), seg.last, "less text than was appended"}
+	}
+	return nil
+}
+
+// recordLength is the length of the record with number seq, whose text has at most textLeft bytes.
+func (l *Log) recordLength(in *window, seq uint64, textLeft int64, seg *segment) (int, error) {
 	header, err := in.peek(HeaderBytes)
 	if err != nil {
-		return nil, fmt.Errorf("record %d: %w", seq, err)
+		return 0, fmt.Errorf("record %d: %w", seq, err)
 	}
 	if len(header) < HeaderBytes {
-		return nil, &DamageError{seg.name(), seq, "file ends in or before its header"}
+		return 0, &DamageError{seg.name(), seq, "file ends in or before its header"}
 	}
 	length, reason := parse(header, seq, min(textLeft, int64(l.recordBytes)))
 	if reason != "" {
-		return nil, &DamageError{seg.name(), seq, reason}
+		return 0, &DamageError{seg.name(), seq, reason}
+	}
+	return length, nil
+}
+
+// readRecord appends the text of the record with number seq, at most textLeft bytes, to out.
+func (l *Log) readRecord(out []byte, in *window, seq uint64, textLeft int64, seg *segment) ([]byte, error) {
+	length, err := l.recordLength(in, seq, textLeft, seg)
+	if err != nil {
+		return nil, err
 	}
 	record, err := in.peek(length)
 	if err != nil {

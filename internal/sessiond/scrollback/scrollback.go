@@ -82,7 +82,8 @@ type Log struct {
 
 	segments     []segment // oldest first; sequence numbers run through without a gap
 	active       vfs.File  // the last segment, open for appending; nil when there is none
-	slot         int       // of the last segment file made; 0 before the first
+	slot         int32     // of the last segment file made; 0 before the first
+	openLine     bool      // the last record ended within a line
 	next         uint64    // sequence number of the next record; grows with each attempt, never resets
 	dirAllocated int64     // storage of the directory itself
 	used         int64     // sum of segment.charge over segments
@@ -95,7 +96,8 @@ type Log struct {
 // segment is what memory knows of one file. The files are checked against it and never the
 // other way round.
 type segment struct {
-	slot        int    // the file's number, 1 to MaxFiles
+	slot        int32  // the file's number, 1 to MaxFiles
+	joined      bool   // its text goes on with the line in which the segment before ends
 	first, last uint64 // sequence numbers; last < first while it is empty
 	bytes       int64  // exact length of the file
 	plain       int64  // plaintext in it

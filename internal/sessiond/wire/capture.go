@@ -3,6 +3,7 @@
 package wire
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -21,6 +22,8 @@ type CaptureReq struct {
 	MaxRows  uint32 `json:"max_rows"`  // most rows of history, newest kept; 0 for none
 	MaxBytes uint32 `json:"max_bytes"` // most bytes of history text, newest rows kept; 0 for none
 	Styled   bool   `json:"styled"`    // each row once more with SGR, which counts as text
+	// Wraps asks which rows continue others. It is for workers that list CapWraps.
+	Wraps bool `json:"wraps,omitzero"`
 }
 
 // HasScreen reports whether rows of a screen are asked for.
@@ -64,6 +67,10 @@ type Capture struct {
 	Clipped       bool          `json:"clipped"`        // older history exists that the limits left out
 	Lost          bool          `json:"lost"`           // the history cannot be had: the log is disabled or damaged
 	Oversize      bool          `json:"oversize"`       // the rows would not fit a frame: there are none
+	// The indices, rising, of rows that continue the one before because the terminal's width ended that; only if asked
+	// for. The first of the screen continues the last of the history.
+	ScreenWraps  []int `json:"screen_wraps,omitzero"`
+	HistoryWraps []int `json:"history_wraps,omitzero"`
 }
 
 // CaptureCursor is where the next character goes.
@@ -87,12 +94,10 @@ const CaptureTitleMax = 1 << 10
 
 // AppendCapture appends CAPTURE. ErrTooLarge says that the rows do not fit a frame.
 func AppendCapture(dst []byte, c Capture) ([]byte, error) {
+	if err := c.checkWraps(); err != nil {
+		return dst, fmt.Errorf("encode %v: %w", KindCapture, err)
+	}
 	return appendStructured(dst, KindCapture, c)
-}
-
-// DecodeCapture reads the payload of CAPTURE.
-func DecodeCapture(payload []byte) (Capture, error) {
-	return decodeStructured[Capture](KindCapture, payload)
 }
 
 func (c Capture) check() error {
@@ -119,6 +124,23 @@ func (c Capture) check() error {
 		return err
 	}
 	return c.checkText()
+}
+
+// checkWraps is apart from check, because a history may be decoded apart from the rest.
+func (c Capture) checkWraps() error {
+	return errors.Join(checkIndices(c.ScreenWraps, len(c.Screen)), checkIndices(c.HistoryWraps, len(c.History)))
+}
+
+// checkIndices wants some of n rows, rising.
+func checkIndices(indices []int, n int) error {
+	next := 0
+	for _, i := range indices {
+		if i < next || i >= n {
+			return fmt.Errorf("%w: row %d of %d continues another, after row %d", ErrPayload, i, n, next-1)
+		}
+		next = i + 1
+	}
+	return nil
 }
 
 func (m CaptureModes) check() error {
@@ -150,10 +172,21 @@ func (c Capture) checkText() error {
 
 func checkPlain(rows []string) error {
 	for _, row := range rows {
-		for _, r := range row {
-			if isControl(r) {
-				return fmt.Errorf("%w: row holds %U", ErrPayload, r)
-			}
+		if err := checkPlainRow(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkPlainRow looks at bytes, for rows are many: C1 is the one that begins with 0xC2.
+func checkPlainRow[T string | []byte](row T) error {
+	for i := range len(row) {
+		switch b := row[i]; {
+		case b < 0x20 || b == 0x7f:
+			return fmt.Errorf("%w: row holds %U", ErrPayload, b)
+		case b == 0xc2 && i+1 < len(row) && isControl(rune(row[i+1])):
+			return fmt.Errorf("%w: row holds %U", ErrPayload, row[i+1])
 		}
 	}
 	return nil
@@ -163,7 +196,7 @@ func checkPlain(rows []string) error {
 func checkStyled(row string) error {
 	for {
 		text, rest, found := strings.Cut(row, "\x1b")
-		if err := checkPlain([]string{text}); err != nil || !found {
+		if err := checkPlainRow(text); err != nil || !found {
 			return err
 		}
 		end := strings.IndexFunc(rest, func(r rune) bool { return r == 'm' })

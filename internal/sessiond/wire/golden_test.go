@@ -79,8 +79,9 @@ func exchanges() []exchange {
 			func([]byte) ([]byte, error) { return AppendRedraw(nil) }},
 		both(KindHistorySub, "history-sub", true, AppendHistorySub, DecodeHistorySub),
 		both(KindHistorySub, "history-unsub", false, AppendHistorySub, DecodeHistorySub),
-		both(KindCaptureReq, "capture-req", CaptureReq{CaptureAll, 2000, 1 << 20, false}, AppendCaptureReq, DecodeCaptureReq),
+		both(KindCaptureReq, "capture-req", CaptureReq{CaptureAll, 2000, 1 << 20, false, false}, AppendCaptureReq, DecodeCaptureReq),
 		both(KindCaptureReq, "capture-req-styled", CaptureReq{What: CaptureScreen, Styled: true}, AppendCaptureReq, DecodeCaptureReq),
+		both(KindCaptureReq, "capture-req-wraps", CaptureReq{What: CaptureScreen, Wraps: true}, AppendCaptureReq, DecodeCaptureReq),
 		both(KindTheme, "theme", sampleTheme(), AppendTheme, DecodeTheme),
 		both(KindHello, "hello", sampleHello(), AppendHello, DecodeHello),
 		both(KindHello, "hello-waiting", Hello{
@@ -112,6 +113,11 @@ func exchanges() []exchange {
 			Capture{
 				Cols: 3, Rows: 1, Alternate: true, Cursor: CaptureCursor{Col: 2, PendingWrap: true}, Modes: CaptureModes{true, true, 1002, true},
 				Watermark: 1 << 53, Screen: []string{"abc"}, StyledScreen: []string{"\x1b[0;31mabc\x1b[0m"}, History: []string{}, StyledHistory: []string{},
+			}, AppendCapture, DecodeCapture),
+		both(KindCapture, "capture-wraps",
+			Capture{
+				Cols: 3, Rows: 1, Screen: []string{"g"}, StyledScreen: []string{}, History: []string{"abc", "def"}, StyledHistory: []string{},
+				ScreenWraps: []int{0}, HistoryWraps: []int{1},
 			}, AppendCapture, DecodeCapture),
 		both(KindCapture, "capture-oversize",
 			Capture{Cols: 1, Rows: 1, Screen: []string{}, StyledScreen: []string{}, History: []string{}, StyledHistory: []string{}, Oversize: true},

@@ -77,6 +77,9 @@ const (
 // list it, or is older, may have its key swapped or dumped. What it logs is encrypted regardless.
 const CapLockedKey = "locked_key"
 
+// CapWraps gates CaptureReq.Wraps. A worker without it would refuse the request.
+const CapWraps = "capture_wraps"
+
 // CapSubreaper gates nothing. A worker that lists it is the parent of all that the programs of its terminal leave behind, so
 // every process that came of the terminal has the worker among its parents, for as long as the worker lives.
 const CapSubreaper = "subreaper"

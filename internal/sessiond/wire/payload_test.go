@@ -3,8 +3,11 @@
 package wire
 
 import (
+	"bytes"
 	"errors"
 	"math"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -215,6 +218,9 @@ func TestCaptureIsPlainAndWhole(t *testing.T) {
 		"styled with a link":   {Cols: 80, Rows: 1, Screen: []string{"a"}, StyledScreen: []string{"\x1b]8;;http://a\x1b\\a"}},
 		"styled with a prefix": {Cols: 80, Rows: 1, Screen: []string{"a"}, StyledScreen: []string{"\x1b[>4ma"}},
 		"styled, cut off":      {Cols: 80, Rows: 1, Screen: []string{"a"}, StyledScreen: []string{"a\x1b["}},
+		"wraps outside":        {Cols: 80, Rows: 1, Screen: []string{"a"}, ScreenWraps: []int{1}},
+		"wraps below":          {Cols: 80, Rows: 1, History: []string{"a"}, HistoryWraps: []int{-1}},
+		"wraps fall":           {Cols: 80, Rows: 1, History: []string{"a", "b"}, HistoryWraps: []int{1, 0}},
 		"styled with CR":       {Cols: 80, Rows: 1, Screen: []string{"a"}, StyledScreen: []string{"a\r"}},
 	} {
 		if _, err := AppendCapture(nil, c); !errors.Is(err, ErrPayload) {
@@ -256,3 +262,114 @@ func TestRawPayloadsAreCheckedToo(t *testing.T) {
 }
 
 func repeated(b byte, n int) []byte { return []byte(strings.Repeat(string([]byte{b}), n)) }
+
+// Rows that are encoded one by one give the frame that they give together.
+func TestCaptureInPartsIsTheSameFrame(t *testing.T) {
+	c := Capture{Cols: 80, Rows: 2, Title: `"history":[],"styled_history":[]`, Screen: []string{`"history":[],"styled_history":[]`, ""}, Watermark: 7, Clipped: true}
+	long := []string{"", `quo"ted \ and 世界`, strings.Repeat("x", 200), "last"}
+	for _, n := range []int{0, 1, len(long)} {
+		for _, styled := range []bool{false, true} {
+			for split := range n + 1 {
+				whole, rows := c, CaptureRows{Plain: make([][]byte, 3), Styled: make([][]byte, 2)}
+				whole.History = long[:n]
+				for i, row := range whole.History {
+					part := min(i/max(1, split), 1)
+					rows.Plain[2*part] = mustAppend(t)(AppendCaptureRow(rows.Plain[2*part], []byte(row), false))
+					if styled {
+						look := "\x1b[0;1m" + row + "\x1b[0m"
+						whole.StyledHistory = append(whole.StyledHistory, look)
+						rows.Styled[part] = mustAppend(t)(AppendCaptureRow(rows.Styled[part], []byte(look), true))
+					}
+				}
+				want := mustAppend(t)(AppendCapture([]byte("before"), whole))
+				got := mustAppend(t)(AppendCaptureParts([]byte("before"), c, rows))
+				if !bytes.Equal(got, want) {
+					t.Fatalf("%d rows split at %d:\n%s\nwant\n%s", n, split, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestCaptureInPartsIsRefusedAsTheWholeIs(t *testing.T) {
+	for _, row := range []string{"\x1b[m", "a\r", "\u0085", "\xff"} {
+		if got, err := AppendCaptureRow([]byte("x"), []byte(row), false); !errors.Is(err, ErrPayload) || string(got) != "x" {
+			t.Errorf("row %q: %q, %v", row, got, err)
+		}
+	}
+	if got, err := AppendCaptureRow([]byte("x"), []byte("\x1b[2J"), true); !errors.Is(err, ErrPayload) || string(got) != "x" {
+		t.Errorf("a styled row that clears: %q, %v", got, err)
+	}
+	ok := Capture{Cols: 1, Rows: 1}
+	if _, err := AppendCaptureParts(nil, Capture{}, CaptureRows{}); !errors.Is(err, ErrPayload) {
+		t.Errorf("no size: %v", err)
+	}
+	ok.History = []string{"x"}
+	if _, err := AppendCaptureParts(nil, ok, CaptureRows{}); !errors.Is(err, ErrPayload) {
+		t.Errorf("two histories: %v", err)
+	}
+	ok.History = nil
+	huge := CaptureRows{Plain: [][]byte{make([]byte, MaxFrameLen/2), make([]byte, MaxFrameLen/2)}}
+	if got, err := AppendCaptureParts([]byte("x"), ok, huge); !errors.Is(err, ErrTooLarge) || string(got) != "x" {
+		t.Errorf("a frame that is too large: %v", err)
+	}
+}
+
+func mustAppend(t *testing.T) func(frame []byte, err error) []byte {
+	return func(frame []byte, err error) []byte {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return frame
+	}
+}
+
+// The quick reading of a capture takes what the thorough reading of any structured payload takes, and nothing else.
+func FuzzDecodeCapture(f *testing.F) {
+	c := Capture{Cols: 80, Rows: 1, Title: "t", Screen: []string{`"[]`}, History: []string{"a", `b"\`, "世界", ""}, Clipped: true}
+	add := func(c Capture) {
+		frame, err := AppendCapture(nil, c)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(frame[HeaderLen:])
+	}
+	add(c)
+	c.StyledHistory = []string{"a", "\x1b[0;1mb\x1b[0m", "", "x"}
+	add(c)
+	add(Capture{Cols: 1, Rows: 1, Lost: true})
+	for _, list := range []string{``, `"a",`, `"a"]`, `"\u0061"`, `"\u001B[m"`, `"\/"`, `"\ud800"`, "\"\x1b[m\"", "\"\t\"", "\"\xff\"", `"a" ,"b"`, `null`, `1`, `"a","`} {
+		frame, err := AppendCapture(nil, Capture{Cols: 1, Rows: 1})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(bytes.Replace(frame[HeaderLen:], []byte(`"history":[`), []byte(`"history":[`+list), 1))
+		f.Add(bytes.Replace(frame[HeaderLen:], []byte(`"styled_history":[`), []byte(`"styled_history":[`+list), 1))
+	}
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		got, err := DecodeCapture(payload)
+		want, wantErr := decodeStructured[Capture](KindCapture, payload)
+		if (err == nil) != (wantErr == nil) || !reflect.DeepEqual(got, want) && err == nil {
+			t.Fatalf("read %+v, %v\nwant %+v, %v", got, err, want, wantErr)
+		}
+		if err != nil && errors.Is(wantErr, ErrPayload) != errors.Is(err, ErrPayload) {
+			t.Fatalf("error %v, want %v", err, wantErr)
+		}
+	})
+}
+
+func BenchmarkDecodeCapture(b *testing.B) {
+	c := Capture{Cols: 80, Rows: 1, Screen: []string{""}, History: slices.Repeat([]string{strings.Repeat("some text ", 8)}, 10_000)}
+	frame, err := AppendCapture(nil, c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(len(frame)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := DecodeCapture(frame[HeaderLen:]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"time"
 )
 
 const (
 	// An idle terminal should cost little, a busy one should need few system calls: the buffer starts
-	// small and doubles each time one read fills it.
+	// small and doubles each time one read fills it. When nothing has come for quietMax it becomes small again.
 	readerBufferMin = 4 << 10
+	quietMax        = time.Second
 	// The largest buffer holds one whole hot frame (64 KiB and its header) and the begin of the next.
 	readerBufferMax = 72 << 10
 	// emptyReadsMax is how often the source may return neither bytes nor an error in a row.
@@ -31,6 +34,7 @@ type Reader struct {
 	buf        []byte // nil before the first Next
 	start, end int    // buf[start:end] is read and not yet handed out
 	filled     bool   // the last read filled the buffer: the next one may use a larger one
+	timed      bool   // the source has a deadline from us
 	lent       []byte // the payload that the caller holds, wiped at the next call; nil when none
 	err        error  // the error that ended the stream; it stays
 }
@@ -116,7 +120,12 @@ func (r *Reader) fill(n int) error {
 	}
 	r.room(n)
 	for empty := 0; r.end-r.start < n; {
+		r.limit()
 		got, err := r.src.Read(r.buf[r.end:])
+		if r.timed && got == 0 && errors.Is(err, os.ErrDeadlineExceeded) {
+			r.shrink()
+			continue
+		}
 		r.end += got
 		r.filled = r.end == len(r.buf)
 		if r.end-r.start >= n {
@@ -132,6 +141,27 @@ func (r *Reader) fill(n int) error {
 		}
 	}
 	return nil
+}
+
+// limit bounds the time of the next read while a large buffer lies empty, where the source can do that. Nobody else
+// may set its read deadline then.
+func (r *Reader) limit() {
+	source, can := r.src.(interface{ SetReadDeadline(time.Time) error })
+	large := r.start == r.end && len(r.buf) > readerBufferMin
+	if !can || !large && !r.timed {
+		return
+	}
+	until := time.Time{}
+	if large {
+		until = time.Now().Add(quietMax)
+	}
+	r.timed = source.SetReadDeadline(until) == nil && large
+}
+
+// shrink gives an empty buffer up for a small one.
+func (r *Reader) shrink() {
+	clear(r.buf)
+	r.buf, r.start, r.end = make([]byte, readerBufferMin), 0, 0
 }
 
 // ended turns the error of a read that left a frame incomplete into the error of Next.
@@ -152,11 +182,11 @@ func withinFrame(err error) error {
 // room moves the unread bytes to the front of a buffer of at least n bytes.
 func (r *Reader) room(n int) {
 	size := max(len(r.buf), readerBufferMin)
+	unread := r.buf[r.start:r.end]
 	if r.filled {
 		size *= 2
 	}
 	size = min(max(size, n), readerBufferMax)
-	unread := r.buf[r.start:r.end]
 	if size > len(r.buf) {
 		grown := make([]byte, size)
 		copy(grown, unread)

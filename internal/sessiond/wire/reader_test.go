@@ -9,9 +9,13 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"net"
 	"runtime"
+	"sync"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
+	"time"
 )
 
 func header(n uint32, k Kind) []byte {
@@ -438,4 +442,89 @@ func sizeName(n int) string {
 		return "64KiB"
 	}
 	return map[int]string{100: "100B", 4000: "4000B"}[n]
+}
+
+// roomy is a connection that remembers what it was to read into.
+type roomy struct {
+	net.Conn
+	mu struct {
+		sync.Mutex
+		rooms [][]byte
+	}
+}
+
+func (c *roomy) Read(p []byte) (int, error) {
+	c.mu.Lock()
+	c.mu.rooms = append(c.mu.rooms, p)
+	c.mu.Unlock()
+	return c.Conn.Read(p)
+}
+
+// room is how much would be read now.
+func (c *roomy) room() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.mu.rooms[len(c.mu.rooms)-1])
+}
+
+// What a flood has made of the buffer is given back when nothing has come for a while, wiped, and nothing that comes then is lost.
+func TestReaderShrinksWhenItIsQuiet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		defer near.Close()
+		defer far.Close()
+		source := &roomy{Conn: near}
+		r := NewReader(source, FromWorker)
+		taken := make(chan int)
+		go func() {
+			defer close(taken)
+			for {
+				_, payload, err := r.Next()
+				if err != nil {
+					return
+				}
+				taken <- len(payload)
+			}
+		}()
+		send := func(size int) {
+			t.Helper()
+			go far.Write(append(header(uint32(size), KindOutput), bytes.Repeat([]byte{1}, size)...))
+			if got := <-taken; got != size {
+				t.Fatalf("took %d bytes, want %d", got, size)
+			}
+			synctest.Wait()
+		}
+		for range 3 {
+			for range 20 {
+				send(OutputMax)
+			}
+			large := source.room()
+			if large <= readerBufferMin {
+				t.Fatalf("a flood is read through %d bytes", large)
+			}
+			<-time.After(quietMax / 2)
+			send(1)
+			<-time.After(quietMax / 2)
+			synctest.Wait()
+			if source.room() != large {
+				t.Error("it was not quiet for long enough")
+			}
+			<-time.After(quietMax)
+			synctest.Wait()
+			if source.room() != readerBufferMin {
+				t.Errorf("after a quiet time the buffer has %d bytes", source.room())
+			}
+			<-time.After(100 * quietMax)
+			send(1) // no deadline of ours is left
+		}
+		far.Close()
+		if _, more := <-taken; more {
+			t.Error("something came after the end")
+		}
+		for _, room := range source.mu.rooms {
+			if !bytes.Equal(room, make([]byte, len(room))) {
+				t.Fatal("a buffer was let go with content")
+			}
+		}
+	})
 }

@@ -68,7 +68,16 @@ func (a *Authority) change(f func() error) ([]Change, error) {
 
 func (a *Authority) noteLocked(c Change) {
 	c.At = a.o.Now()
+	if c.Grant.hidden() {
+		c.Grant.ahead.kept = append(c.Grant.ahead.kept, c)
+		return
+	}
 	a.mu.changes = append(a.mu.changes, c)
+	a.recordLocked(c)
+}
+
+// recordLocked keeps a change that was told, for Audit.
+func (a *Authority) recordLocked(c Change) {
 	if len(a.mu.audit) == auditMax {
 		a.mu.audit = slices.Delete(a.mu.audit, 0, 1)
 	}

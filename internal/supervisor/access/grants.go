@@ -33,6 +33,8 @@ type Grant struct {
 	Label    string    // as cleanText leaves it; may be empty
 	IssuedAt time.Time //
 	Expires  time.Time // zero: never
+
+	ahead *Ahead // of one that was issued before its pane was there; nil for any other
 }
 
 func (g *Grant) founds() bool { return g.ID == g.To.ID }
@@ -74,15 +76,23 @@ func (a *Authority) Issue(by Principal, o GrantOrder) (Grant, Token, error) {
 		return Grant{}, Token{}, &DeniedError{Admin, o.Scopes[0].On, by.String()}
 	}
 	return a.give(by, Grant{To: o.To, Scopes: slices.Clone(o.Scopes), Label: cleanText(o.Label)}, o.Life, func() error {
-		for _, s := range o.Scopes {
-			for _, r := range s.Rights.List() {
-				if err := a.Check(by, r, s.On); err != nil {
-					return err
-				}
-			}
+		if err := a.mayGive(by, o.Scopes); err != nil {
+			return err
 		}
 		return a.mayReach(by, o.To)
 	})
+}
+
+// mayGive reports the first right of the scopes that by lacks.
+func (a *Authority) mayGive(by Principal, scopes []Scope) error {
+	for _, s := range scopes {
+		for _, r := range s.Rights.List() {
+			if err := a.Check(by, r, s.On); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (o GrantOrder) check() error {
@@ -259,7 +269,7 @@ func (a *Authority) Grants(p Principal) []Grant {
 	var list []Grant
 	_ = a.act(func() error {
 		for _, g := range a.mu.grants {
-			if all || g.To == p || a.fromLocked(g, p) {
+			if !g.hidden() && (all || g.To == p || a.fromLocked(g, p)) {
 				list = append(list, g.copy())
 			}
 		}

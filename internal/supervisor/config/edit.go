@@ -4,6 +4,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"strings"
 	"unicode/utf8"
@@ -125,7 +126,8 @@ func add(o *hujson.Object, outer, name string, value hujson.ValueTrimmed) *hujso
 	return &o.Members[len(o.Members)-1].Value
 }
 
-// indentOf is how the object's members are indented, or one tab more than outer.
+// indentOf is how the object's members are indented: as they are, or once more as much as outer, which is what one level
+// of this file has, for settings have two. A tab where the file has nothing to go by.
 func indentOf(o *hujson.Object, outer string) string {
 	if len(o.Members) > 0 {
 		before := string(o.Members[0].Name.BeforeExtra)
@@ -133,5 +135,5 @@ func indentOf(o *hujson.Object, outer string) string {
 			return before[at+1:]
 		}
 	}
-	return outer + "\t"
+	return outer + cmp.Or(outer, "\t")
 }

@@ -23,6 +23,8 @@ func TestSetChangesOneKeyAndNothingElse(t *testing.T) {
 			"{\n  \"recovery\": {\n    \"enabled\": true, // on\n    \"max_checkpoints\": 5,\n  },\n}\n"},
 		{"add a section", "{\n\t\"shell\": {}, // mine\n}\n", "shutdown.sessions", "terminate",
 			"{\n\t\"shell\": {}, // mine\n\t\"shutdown\": {\n\t\t\"sessions\": \"terminate\"\n\t},\n}\n"},
+		{"as the file is indented", "{\n  // ours\n  \"serve\": {},\n}\n", "shell.integration", "false",
+			"{\n  // ours\n  \"serve\": {},\n  \"shell\": {\n    \"integration\": false\n  },\n}\n"},
 		{"a text in quotes", "{}", "serve.listen", `"[::1]:1"`, "{\n\t\"serve\": {\n\t\t\"listen\": \"[::1]:1\"\n\t}\n}\n"},
 		{"a list", "{}", "shell.command", `[ "/bin/sh", /* login */ "-l", ]`, ""},
 		{"an escaped name", "{\"recovery\": {\"\\u0065nabled\": false}}", "recovery.enabled", "true", "{\"recovery\": {\"\\u0065nabled\": true}}\n"},

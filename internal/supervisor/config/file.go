@@ -109,6 +109,9 @@ func (f *File) read() ([]byte, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+	if isLink(err) {
+		return nil, fmt.Errorf("open %s (a symbolic link): %w", f.path, ErrUnsafeFile)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open %s (%w): %w", f.path, ErrUnsafeFile, err)
 	}

@@ -5,6 +5,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -13,6 +14,9 @@ import (
 
 // openSafely neither follows a link nor waits for the other end of a FIFO.
 const openSafely = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
+
+// isLink reports whether opening failed because there is a link.
+func isLink(err error) bool { return errors.Is(err, syscall.ELOOP) }
 
 func syncFolder(dir *os.File) error { return dir.Sync() }
 

@@ -97,6 +97,8 @@ type Entry struct {
 	// empty for those that are never held back. Burst is how many may come at once before that.
 	Slot  string
 	Burst int
+	// Whole says that who may see no more than an outline is told nothing.
+	Whole bool
 	// Reseeds says that others may be able to see other resources afterwards.
 	Reseeds bool
 	Help    string
@@ -130,14 +132,14 @@ var catalogue = []Entry{
 	{Type: WindowMoved, Kind: "window", Right: "read", Reseeds: true, Fields: []Field{text("session", "where it is now"), count("index", "its place there, from 0")}, Help: "a window is in another place"},
 	{Type: WindowClosed, Kind: "window", Right: "read", Help: "a window is gone, after all that was in it"},
 
-	{Type: PaneCreated, Kind: "pane", Right: "read", Fields: []Field{text("window", "where it is"), content("name", "what people call it"), value("float", "its size and place, when it is not tiled").asContent().maybe(), list("tags", "key=value, sorted").asContent().maybe(), value("recovery", "of an archive").maybe(), text("argv0", "base name of its program").maybe()}, Help: "a pane is there"},
+	{Type: PaneCreated, Kind: "pane", Right: "read", Fields: []Field{text("window", "where it is"), content("name", "what people call it"), text("layer", "float, when it is not tiled").maybe(), value("float", "how it is drawn then, as the floats of window.list").asContent().maybe(), list("tags", "key=value, sorted").asContent().maybe(), value("recovery", "of an archive").asContent().maybe(), content("argv0", "name of what it was started with, without its folder").maybe()}, Help: "a pane is there"},
 	{Type: PaneRenamed, Kind: "pane", Right: "read", Fields: []Field{content("name", "its new name")}, Help: "a pane has another name"},
-	{Type: PaneMoved, Kind: "pane", Right: "read", Reseeds: true, Fields: []Field{text("window", "where it is now"), value("float", "its size and place, when it is not tiled").asContent().maybe()}, Help: "a pane is in another window or layer, or a float was moved"},
-	{Type: PaneRemoved, Kind: "pane", Right: "read", Help: "a pane is gone"},
+	{Type: PaneMoved, Kind: "pane", Right: "read", Reseeds: true, Fields: []Field{text("window", "where it is now"), text("layer", "float, when it is not tiled").maybe(), value("float", "how it is drawn then, as the floats of window.list").asContent().maybe()}, Help: "a pane is in another window or layer, or a float was moved"},
+	{Type: PaneRemoved, Kind: "pane", Right: "read", Fields: []Field{text("reason", "not_started: its program could not be started, and never ran; left out when the pane was closed or replaced").maybe()}, Help: "a pane is gone"},
 	{Type: PaneExited, Kind: "pane", Right: "read", Fields: []Field{count("exit_code", "of its program; neither this nor a signal when nobody knows").maybe(), text("signal", "that ended its program").maybe()}, Help: "the program of a pane has ended"},
 	{Type: PaneRevived, Kind: "pane", Right: "read", Help: "a pane that was given up turned out to be alive"},
 	{Type: PaneRestarted, Kind: "pane", Right: "read", Help: "another program runs in the pane, after the end of the one before"},
-	{Type: PaneArchived, Kind: "pane", Right: "read", Fields: []Field{value("recovery", "what is known of it")}, Help: "what there is of an archive is another"},
+	{Type: PaneArchived, Kind: "pane", Right: "read", Fields: []Field{value("recovery", "what is known of it").asContent()}, Help: "what there is of an archive is another"},
 	{Type: PaneTagged, Kind: "pane", Right: "read", Fields: []Field{list("tags", "all of them now, as key=value, sorted").asContent()}, Help: "the tags of a pane are others"},
 	{Type: PaneTitle, Kind: "pane", Right: "read", Slot: "title", Burst: 1, Fields: []Field{content("title", "what the program calls it")}, Help: "the program set a title (OSC 0, 2)"},
 	{Type: PaneCwd, Kind: "pane", Right: "read", Slot: "cwd", Burst: 1, Fields: []Field{content("cwd", "as the shell says")}, Help: "the shell is in another folder (OSC 7)"},
@@ -160,7 +162,7 @@ var catalogue = []Entry{
 	{Type: DeviceRevoked, Kind: "server", Right: "admin", Reseeds: true, Fields: []Field{text("device", "its id")}, Help: "and is not any more"},
 
 	{Type: ConfigReloaded, Kind: "server", Right: "read", Reseeds: true, Fields: []Field{list("keys", "that have another value now")}, Help: "the configuration was read anew"},
-	{Type: RecoveryRestored, Kind: "server", Right: "read", Fields: []Field{text("checkpoint", "its id"), {Name: "cleanup_unverified", Shape: Flag, Help: "always true: what ran before may still run"}}, Help: "a checkpoint was restored, in the same commit as what came of it"},
+	{Type: RecoveryRestored, Kind: "server", Right: "read", Whole: true, Fields: []Field{text("checkpoint", "its id"), {Name: "cleanup_unverified", Shape: Flag, Help: "always true: what ran before may still run"}}, Help: "a checkpoint was restored, in the same commit as what came of it"},
 	{Type: ServerStopping, Kind: "server", Right: "read", Help: "the last event of this source"},
 }
 

@@ -288,6 +288,30 @@ func TestContentIsForReaders(t *testing.T) {
 	}
 }
 
+// Of a restore only readers of the server are told, not in outline either, and of where an archive comes from only those of
+// the pane.
+func TestRecoveryIsForReaders(t *testing.T) {
+	w := newWorld(t)
+	w.rights[0], w.rights[4] = []scope{{"read", root}}, []scope{{"write", root}, {"spawn", root}}
+	at := []string{"window:w1", "session:s0", root}
+	w.commit(
+		Change{Type: PaneCreated, Resource: "pane:p2", Above: at, Data: map[string]any{"window": "w1", "name": "", "recovery": Raw(`{}`)}},
+		Change{Type: PaneArchived, Resource: "pane:p2", Above: at, Data: map[string]any{"recovery": Raw(`{}`)}},
+		Change{Type: RecoveryRestored, Resource: root, Data: map[string]any{"checkpoint": "c", "cleanup_unverified": true}},
+	)
+	for who, want := range map[int]int{0: 3, 4: 2} {
+		b, err := w.reader(who, From{"spawn/test", "0"}, Filter{}).sub.Next(poll())
+		if err != nil || len(b.Events) != want {
+			t.Fatalf("reader %d is told %+v (%v)", who, b.Events, err)
+		}
+		for _, e := range b.Events[:2] {
+			if _, told := e.Data["recovery"]; told != (who == 0) {
+				t.Errorf("reader %d is told %+v", who, e)
+			}
+		}
+	}
+}
+
 func TestNothingOutsideTheCatalogueIsCommitted(t *testing.T) {
 	w := newWorld(t)
 	long := strings.Repeat("x", fieldBytesMax+1)

@@ -173,6 +173,9 @@ func (s *Subscription) visible(c commit) []Event {
 		case full:
 			told = append(told, e)
 		case outline:
+			if entry.Whole {
+				continue
+			}
 			e.Data = entry.outline(e.Data)
 			told = append(told, e)
 		}

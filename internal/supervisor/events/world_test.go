@@ -113,6 +113,10 @@ func (w *world) addLocked(kind, up string, data map[string]any) Change {
 	w.things[r] = &thing{up: up, data: data, content: map[string]any{"name": name}}
 	told := maps.Clone(data)
 	told["name"] = name
+	if kind == "pane" {
+		told["argv0"] = "program of " + name
+		w.things[r].content["argv0"] = told["argv0"]
+	}
 	return Change{Type: Type(kind + ".created"), Resource: r, Above: w.aboveLocked(r), Data: told}
 }
 

@@ -65,6 +65,7 @@ func (h *Hub) askCapture(req wire.CaptureReq) (chan []byte, error) {
 	if !h.hello.Can(wire.CapCapture) {
 		return nil, ErrNoCapture
 	}
+	req.Wraps = req.Wraps && h.hello.Can(wire.CapWraps)
 	if _, err := wire.AppendCaptureReq(nil, req); err != nil {
 		return nil, err
 	}

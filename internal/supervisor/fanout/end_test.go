@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,6 +67,34 @@ func TestLostIsNotAnExit(t *testing.T) {
 			t.Errorf("attach afterwards: %v", err)
 		}
 	})
+}
+
+// Who looks at a pane that is taken away is told so last, and not that anything was lost.
+func TestAPaneThatIsTakenAwayIsToldOfLast(t *testing.T) {
+	for name, ended := range map[string]bool{"ended before": true, "ended with it": false} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				var removed atomic.Bool
+				x := open(t, Options{Removed: removed.Load})
+				_, s := x.attach(AttachOptions{})
+				x.settle()
+				_, waits := x.attach(AttachOptions{}) // never seeded
+				if ended {
+					x.w.exit(3)
+				}
+				removed.Store(true)
+				x.finish()
+				for _, s := range []*watching{s, waits} {
+					<-s.closed
+					_, lost := has[Lost](s)
+					_, exits := has[Exit](s)
+					if last, ok := s.events[len(s.events)-1].(Removed); !ok || lost != 0 || (exits == 1) != ended {
+						t.Errorf("told of %d losses, %d exits, and last of %T", lost, exits, last)
+					}
+				}
+			})
+		})
+	}
 }
 
 func TestEndReleasesStuckSinks(t *testing.T) {

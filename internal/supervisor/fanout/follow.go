@@ -17,11 +17,17 @@ var ErrFollowers = errors.New("too many wait for this pane")
 // a moment after it.
 type Prompt struct {
 	Last  byte        // kind of the last mark: 'A' to 'D'; 0 while none has come
-	Ended *turns.Mark // the last D; nil while none has come
+	Ended *turns.Mark // the D of the last command; nil while none has come, and for a command that had none
+	Ends  bool        // a B has come: prompts of this shell have an end
+	Marks uint64      // how many marks have come
+	Voice turns.Voice // whose marks those are
 }
 
 // At reports whether the shell waits for a command.
 func (p Prompt) At() bool { return p.Last == 'A' || p.Last == 'B' }
+
+// Idle reports whether the shell has marked something and runs no command: it is at its prompt, or on its way there.
+func (p Prompt) Idle() bool { return p.Last != 0 && p.Last != 'C' }
 
 // Follower hears what a terminal puts out from now on. It is no viewer: nobody is shown it, it costs the worker
 // nothing, and control and size are none of its business. It is for one goroutine, which pulls; there is none
@@ -114,15 +120,23 @@ func (h *Hub) rouseLocked() {
 	}
 }
 
-// promptLocked takes a mark of the shell. What is none is left out.
-func (h *Hub) promptLocked(text string) {
+// promptLocked takes a mark of the shell. It reports false for what is none, or is not the shell's.
+func (h *Hub) promptLocked(text string) bool {
+	p := &h.mu.prompt
 	m, ok := turns.Parse(text)
-	if !ok {
-		return
+	if !ok || !p.Voice.Trusts(m) {
+		return false
 	}
-	h.mu.prompt.Last = m.Kind
-	if m.Kind == 'D' {
-		h.mu.prompt.Ended = &m
+	p.Last = m.Kind
+	p.Marks++
+	switch m.Kind {
+	case 'B':
+		p.Ends = true
+	case 'C':
+		p.Ended = nil
+	case 'D':
+		p.Ended = &m
 	}
 	h.rouseLocked()
+	return true
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -60,6 +61,37 @@ func TestAFollowerHearsWhatComesAndIsNoViewer(t *testing.T) {
 		f.Close()
 		if _, err := x.h.Follow(); !errors.Is(err, ErrEnded) {
 			t.Error(err)
+		}
+	})
+}
+
+// Once a mark has come with the shell's nonce, what programs print is nobody's mark, and nobody is told of it.
+func TestMarksAreTheShellsOnceItHasSpoken(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var told []string
+		x := open(t, Options{Nonce: "n", Report: func(r Report) {
+			if n, ok := r.(Noticed); ok {
+				told = append(told, n.Text)
+			}
+		}})
+		f := x.follow()
+		defer f.Close()
+		for _, c := range []struct {
+			text  string
+			last  byte
+			ended bool
+		}{
+			{"A", 'A', false}, {"C;nonce=n", 'C', false}, {"D;0", 'C', false}, {"A;nonce=m", 'C', false}, {"D;1;nonce=n", 'D', true}, {"C", 'D', true},
+			{"C;nonce=n", 'C', false}, {"A;nonce=n", 'A', false},
+		} {
+			x.w.notice(wire.Notice{Kind: wire.NoticeMark, Text: c.text})
+			x.settle()
+			if p := f.Take().Prompt; p.Last != c.last || (p.Ended != nil) != c.ended || p.Ends {
+				t.Errorf("after %s: %+v", c.text, p)
+			}
+		}
+		if want := []string{"A", "C;nonce=n", "D;1;nonce=n", "C;nonce=n", "A;nonce=n"}; !slices.Equal(told, want) {
+			t.Errorf("reported are %q, want %q", told, want)
 		}
 	})
 }

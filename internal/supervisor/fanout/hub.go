@@ -61,8 +61,13 @@ type Options struct {
 	// Report, when set, is told in order what happens beside the stream. It is called under the hub's lock: it
 	// must not wait, and not ask the hub for anything.
 	Report func(Report)
+	// Removed, when set, is asked at the end whether the pane is taken away, so that there is nothing to come
+	// back to. It must not wait.
+	Removed func() bool
 	// Title and Cwd are what is known from before, until the program says otherwise.
 	Title, Cwd string
+	// Nonce is what the shell was given to put into its marks; "" for nothing. It is logged nowhere.
+	Nonce string
 }
 
 func (o Options) viewersMax() int {
@@ -152,6 +157,7 @@ type stream struct {
 func New(src Source, hello wire.Hello, o Options) *Hub {
 	h := &Hub{src: src, name: rand.Text(), o: o, hello: hello, done: make(chan struct{})}
 	h.mu.output.lane, h.mu.history.lane = &h.output, &h.history
+	h.mu.prompt.Voice.Nonce = o.Nonce
 	h.mu.facts = Facts{Title: o.Title, Cwd: o.Cwd, Cols: hello.Cols, Rows: hello.Rows}
 	h.mu.orders.sent.size = size{hello.Cols, hello.Rows}
 	h.mu.orders.wanted.size = h.mu.orders.sent.size
@@ -217,15 +223,12 @@ func (h *Hub) end(abandoned bool) Ending {
 	h.mu.output.wipe()
 	h.mu.history.wipe()
 	exit := h.mu.facts.Exit
+	removed := h.o.Removed != nil && h.o.Removed()
 	h.rouseLocked()
 	viewers := slices.Clone(h.mu.viewers)
 	for _, v := range viewers {
-		switch {
-		case abandoned:
-		case exit == nil:
-			h.tellLocked(v, Lost{})
-		case v.phase == seeding: // its snapshot does not come any more
-			h.tellLocked(v, Exit{*exit})
+		if !abandoned {
+			h.partLocked(v, removed)
 		}
 		v.queue.finish()
 	}
@@ -238,6 +241,20 @@ func (h *Hub) end(abandoned bool) Ending {
 		v.Detach()
 	}
 	return Ending{Exit: exit}
+}
+
+// partLocked tells a viewer the last of what it is told.
+func (h *Hub) partLocked(v *Viewer, removed bool) {
+	exit := h.mu.facts.Exit
+	if exit != nil && v.phase == seeding { // its snapshot does not come any more
+		h.tellLocked(v, Exit{*exit})
+	}
+	switch {
+	case removed:
+		h.tellLocked(v, Removed{})
+	case exit == nil:
+		h.tellLocked(v, Lost{})
+	}
 }
 
 // abandon detaches every viewer at once, whatever still waits for it.

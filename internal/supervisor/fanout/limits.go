@@ -30,9 +30,9 @@ const (
 	// itemCharge is what an entry of a queue counts beside its bytes, so that many small entries are
 	// bounded like few large ones. It is more than an entry takes.
 	itemCharge = 128
-	// chunkBytes is the size of a shared block of output and the most that one Sink.Output gets. A
-	// DataChannel moves 16 KiB messages best.
-	chunkBytes = 16 << 10
+	// chunkBytes is the size of a shared block of output and the most that one Sink.Output gets: about what a
+	// worker sends at once in a flood, so that a local viewer gets it with one system call.
+	chunkBytes = 64 << 10
 	// promptMax is the most that a PromptSink is offered at once: an echo, a line, the prompt of a shell. More
 	// than that is worth another goroutine.
 	promptMax = 2 << 10

@@ -259,6 +259,9 @@ func (h *Hub) noticeLocked(payload []byte) error {
 	if err != nil {
 		return err
 	}
+	if n.Kind == wire.NoticeMark && !h.promptLocked(n.Text) {
+		return nil // a program printed it
+	}
 	h.report(Noticed{n})
 	switch n.Kind {
 	case wire.NoticeTitle:
@@ -267,8 +270,6 @@ func (h *Hub) noticeLocked(payload []byte) error {
 		h.factLocked(&h.mu.facts.Cwd, n.Text, noticeCwd, Cwd{n.Text})
 	case wire.NoticeBell:
 		h.notifyLocked(noticeBell, Bell{})
-	case wire.NoticeMark:
-		h.promptLocked(n.Text)
 	case wire.NoticeHistoryLost:
 		h.gapLocked()
 	}

@@ -16,7 +16,7 @@ import (
 // stream anew at its Watermark: the next byte of Output is the one at that position. Events may come
 // before the first Snapshot.
 type Sink interface {
-	Output(p []byte) error // at most 16 KiB
+	Output(p []byte) error // at most 64 KiB
 	Snapshot(s Snapshot) error
 	Event(e Event) error
 	// Close is called once, after which nothing else is. It may be called while another call blocks
@@ -85,8 +85,10 @@ type (
 	Exit struct{ wire.Exit }
 	// Lost means that the source ended and no exit was told: the status is unknown, never success.
 	Lost struct{}
+	// Removed means that the pane is taken away, and its id leads nowhere from now on. It is the last event.
+	Removed struct{}
 	// Dropped means that the viewer was too slow and what waited for it was thrown away. HistoryGap
-	// comes right after it to who has history, then nothing but control, Exit and Lost until the viewer
+	// comes right after it to who has history, then nothing but control, Exit, Lost and Removed until the viewer
 	// asks for a snapshot.
 	Dropped struct{ Reason string }
 )
@@ -112,4 +114,5 @@ func (Foreground) event()   {}
 func (Bell) event()         {}
 func (Exit) event()         {}
 func (Lost) event()         {}
+func (Removed) event()      {}
 func (Dropped) event()      {}

@@ -23,7 +23,7 @@ type phase uint8
 const (
 	seeding phase = 1 // waits for its first snapshot, gets no output
 	live    phase = 2 // gets output
-	dropped phase = 3 // was too slow; gets nothing but control, Exit and Lost until it asks
+	dropped phase = 3 // was too slow; gets nothing but control, Exit, Lost and Removed until it asks
 	gone    phase = 4 // detached
 )
 

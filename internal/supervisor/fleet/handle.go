@@ -47,6 +47,14 @@ func (f *Fleet) drive(id endpoint.SessionID, c *contact) *Handle {
 	return h
 }
 
+// Argv0 is the first word of the command that Launch started; "" of an adopted worker, of whose command nothing is known.
+func (h *Handle) Argv0() string {
+	if h.spec == nil {
+		return ""
+	}
+	return h.spec.Argv[0]
+}
+
 // ID names the terminal.
 func (h *Handle) ID() endpoint.SessionID { return h.id }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/sessiond/failpoint"
 )
 
@@ -92,7 +93,7 @@ func (o *outbound) queue(frame []byte) error {
 // for the writer to meet.
 func (o *outbound) writeAtOnce(frame []byte) (rest []byte) {
 	failpoint.Tear(failpoint.CommandTorn, frame, func(half []byte) { o.conn.Write(half) })
-	n := tryWrite(o.conn, frame)
+	n := endpoint.TryWrite(o.conn, frame)
 	failpoint.Pass(failpoint.CommandWritten)
 	left := copy(frame, frame[n:])
 	clear(frame[left:])

@@ -59,6 +59,42 @@ func sequenceAsks(s []byte) bool {
 	return false
 }
 
+// reportModes are the private modes under which a terminal reports unasked what the worker reports: dark or light,
+// and sizes. Two reports would be one too many, and the pane's size need not be that of the user's terminal.
+var reportModes = [][]byte{[]byte("2031"), []byte("2048")}
+
+// withoutReports takes what stands behind CSI, with the final byte, and returns the modes that are left of a
+// DECSET when those that report are taken out. It is false when there are none of those.
+func withoutReports(s []byte) (modes []byte, ok bool) {
+	last := len(s) - 1
+	if s[last] != 'h' || s[0] != '?' {
+		return nil, false
+	}
+	for mode := range bytes.SplitSeq(s[1:last], []byte{';'}) {
+		if reports(mode) {
+			ok = true
+			continue
+		}
+		if len(modes) > 0 {
+			modes = append(modes, ';')
+		}
+		modes = append(modes, mode...)
+	}
+	return modes, ok
+}
+
+// reports takes a mode as it is written, with the controls that the terminal does in passing.
+func reports(mode []byte) bool {
+	number, _, _ := bytes.Cut(mode, []byte{':'})
+	number = bytes.TrimLeft(bytes.Map(func(r rune) rune {
+		if r < ' ' {
+			return -1
+		}
+		return r
+	}, number), "0")
+	return slices.ContainsFunc(reportModes, func(m []byte) bool { return bytes.Equal(m, number) })
+}
+
 func (a asker) allows(inter byte) bool {
 	switch {
 	case a.inter == anything:

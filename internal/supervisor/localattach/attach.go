@@ -30,7 +30,9 @@ type Remote interface {
 // Options say where to attach, and how.
 type Options struct {
 	In, Out *os.File // the terminal; usually standard input and output
-	Pane    string   // where to begin; "" leaves it to Places: the pane that was used last, or a new one
+	// Pane is where to begin; "" leaves it to Places: the pane that was used last, or a new one. With Places it may
+	// be a window or a session as well: then it is its active pane.
+	Pane string
 	// Places are what the keys behind the prefix lead to. Nil: there is this pane and no other.
 	Places Places
 	// One ends the attachment with the pane; else it goes on with the next one of the session, if there is one.

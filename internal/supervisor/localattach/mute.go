@@ -18,8 +18,9 @@ const (
 const heldBytesMax = 256
 
 // mute takes out of a stream what would make the user's terminal answer, and what would change its
-// window: CSI … t, among them the geometry marks of replays. The rest passes as it is, and however the
-// stream is cut into calls, the same passes.
+// window: CSI … t, among them the geometry marks of replays. Of the modes that are set together it takes out
+// those under which the terminal reports by itself what the worker reports. The rest passes as it is, and
+// however the stream is cut into calls, the same passes.
 type mute struct {
 	state muteState
 	held  []byte // the sequence so far, from its ESC on; empty in ground, passing and dropping
@@ -151,6 +152,13 @@ func (m *mute) parameter(dst []byte, b byte) []byte {
 		return dst
 	}
 	if m.long || sequenceAsks(m.held[2:]) {
+		m.discard()
+		return dst
+	}
+	if named, ok := withoutReports(m.held[2:]); ok {
+		if len(named) > 0 {
+			dst = append(append(append(dst, "\x1b[?"...), named...), 'h')
+		}
 		m.discard()
 		return dst
 	}

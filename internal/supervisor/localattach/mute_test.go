@@ -24,6 +24,17 @@ func TestNothingPassesThatATerminalAnswers(t *testing.T) {
 	}
 }
 
+// The worker reports sizes and themes. A terminal that did so too would report twice, and its own size.
+func TestTheTerminalReportsNothingByItself(t *testing.T) {
+	for feed, want := range map[string]string{
+		"\x1b[?2048h": "", "\x1b[?2031h": "", "\x1b[?2031;2048h": "", "\x1b[?2048:1h": "", "\x1b[?02048h": "", "\x1b[?20\n48h": "",
+		"\x1b[?2004;2048h": "\x1b[?2004h", "\x1b[?2048;1049;2031;25h": "\x1b[?1049;25h",
+		"\x1b[?2048l": "\x1b[?2048l", "\x1b[?20480h": "\x1b[?20480h", "\x1b[?12048h": "\x1b[?12048h", "\x1b[2048h": "\x1b[2048h",
+	} {
+		check(t, "A"+feed+"B", "A"+want+"B")
+	}
+}
+
 func TestEverythingElsePassesAsItIs(t *testing.T) {
 	for _, s := range []string{
 		"plain\r\n", "ünïcödé 日本", "\x1b[1;31mred\x1b[m", "\x1b[?1049h", "\x1b[2J\x1b[H", "\x1b(0lqk\x1b(B", "\x1b7\x1b8", "\x1bM", "\x1b[4 q", "\x1b[!p",

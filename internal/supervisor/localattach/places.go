@@ -17,6 +17,8 @@ type Places interface {
 	Map(ctx context.Context) (Map, error)
 	// New starts a terminal in a new window, and returns its pane. An empty session is the first one.
 	New(ctx context.Context, session string, cols, rows uint16) (string, error)
+	// Turned says that the user has turned to a pane.
+	Turned(ctx context.Context, pane string) error
 }
 
 // Map is the arrangement at one instant.
@@ -89,6 +91,30 @@ func (m Map) onward(from stand) (string, error) {
 		}
 	}
 	return after(all, from.pane)
+}
+
+// entrance is the pane that an id leads to: of a window or a session the one that it is entered by.
+func (m Map) entrance(id string) (string, error) {
+	code, pane, known := verbs.CodeNoWindow, "", false
+	switch id[:min(1, len(id))] {
+	case "w":
+		for _, w := range m.Windows {
+			if w.Window == id {
+				pane, known = m.enter(w), true
+			}
+		}
+	case "s":
+		code, known, pane = verbs.CodeNoSession, len(m.windowsOf(id)) > 0, m.come(id, "")
+	default:
+		return id, nil
+	}
+	switch {
+	case !known:
+		return "", verbs.Errorf(code, "there is no %s, or no window in it", id)
+	case pane == "":
+		return "", verbs.Errorf(verbs.CodeEnded, "nothing runs in %s", id)
+	}
+	return pane, nil
 }
 
 // latest is the running pane that was used last, the newest one of several; "" when none runs.

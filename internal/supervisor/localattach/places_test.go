@@ -3,6 +3,7 @@
 package localattach
 
 import (
+	"errors"
 	"testing"
 
 	"spawn/internal/supervisor/verbs"
@@ -52,6 +53,24 @@ func TestWhereCommandsLead(t *testing.T) {
 	gone, err := m.find(nextWindow, stand{pane: "p77", session: "s1"})
 	if gone != "p8" || err != nil {
 		t.Errorf("from a pane that is gone to %q, %v", gone, err)
+	}
+}
+
+// A pane is itself; a window or a session is its active pane, or another that runs.
+func TestWhatAnIDOpens(t *testing.T) {
+	m := somewhere()
+	for id, want := range map[string]string{"": "", "p77": "p77", "w0": "p0", "w2": "p4", "w5": "p8", "s0": "p0", "s1": "p8"} {
+		if got, err := m.entrance(id); got != want || err != nil {
+			t.Errorf("%q opens %q, %v, want %q", id, got, err, want)
+		}
+	}
+	for id, want := range map[string]verbs.Code{
+		"w9": verbs.CodeNoWindow, "w1": verbs.CodeEnded, "s9": verbs.CodeNoSession, "s2": verbs.CodeEnded,
+	} {
+		var told *verbs.Error
+		if got, err := m.entrance(id); got != "" || !errors.As(err, &told) || told.Code != want {
+			t.Errorf("%q opens %q, %v, want %s", id, got, err, want)
+		}
 	}
 }
 

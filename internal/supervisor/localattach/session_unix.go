@@ -71,6 +71,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, unix.SIGWINCH, unix.SIGTERM, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTSTP, unix.SIGCONT)
 	defer signal.Stop(signals)
+	s.turned()
 	if err := t.raw(); err != nil {
 		s.hangUp()
 		t.close()

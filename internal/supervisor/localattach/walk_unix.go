@@ -38,6 +38,9 @@ func (s *session) settle() error {
 	if err != nil {
 		return err
 	}
+	if s.mu.at.pane, err = m.entrance(s.mu.at.pane); err != nil {
+		return err
+	}
 	if s.mu.at.pane == "" {
 		s.mu.at.pane = m.latest()
 	}
@@ -64,13 +67,29 @@ func (s *session) obey(c command) {
 }
 
 func (s *session) walk(c command) error {
-	return s.goTo(func(ctx context.Context, m Map, from stand) (string, error) {
+	err := s.goTo(func(ctx context.Context, m Map, from stand) (string, error) {
 		if c != openWindow {
 			return m.find(c, from)
 		}
 		cols, rows := s.term.size()
 		return s.o.Places.New(ctx, from.session, cols, rows)
 	})
+	if err == nil {
+		s.turned()
+	}
+	return err
+}
+
+// turned tells where the user is now. One who may look and not write is nobody whom others should follow, so a
+// refusal is no matter.
+func (s *session) turned() {
+	if s.o.Places == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, walkTimeout)
+	defer cancel()
+	_, pane := s.here()
+	_ = s.o.Places.Turned(ctx, pane)
 }
 
 // goOn goes to the next pane of the session when the one of that connection has ended. It reports whether there

@@ -25,6 +25,7 @@ type town struct {
 	ended []string
 	spare []string // ids of panes that New makes
 	asked []string // sessions and sizes that New was asked for
+	turns []string // panes that the user turned to
 }
 
 // newTown has panes of those ids, of which the last ones are still to be made.
@@ -62,6 +63,13 @@ func (w *town) New(_ context.Context, session string, cols, rows uint16) (string
 	w.spare, w.asked = w.spare[1:], append(w.asked, fmt.Sprintf("%s %dx%d", session, cols, rows))
 	w.order = append(slices.Clip(w.order), id)
 	return id, nil
+}
+
+func (w *town) Turned(_ context.Context, pane string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.turns = append(w.turns, pane)
+	return errors.New("denied")
 }
 
 func (w *town) dial(_ context.Context, id string, cols, rows uint16) (Remote, error) {
@@ -156,11 +164,15 @@ func TestKeysLeadToAnotherPane(t *testing.T) {
 	if r := d.result(); r.err != nil || r.outcome.How != Detached || r.outcome.Pane != "p2" {
 		t.Errorf("%+v", r)
 	}
+	if want := []string{"p0", "p1", "p2"}; !slices.Equal(w.turns, want) {
+		t.Errorf("the user turned to %v, want %v", w.turns, want)
+	}
 }
 
+// Where the end of a pane leads nobody has turned to.
 func TestAnEndedPaneLeadsToTheNext(t *testing.T) {
 	d, w := sit(t), newTown(0, "p0", "p1")
-	d.visit(w, Options{Pane: "p1"})
+	d.visit(w, Options{Pane: "w1"})
 	d.arrives(w, "p1", true)
 	w.end("p1")
 	d.arrives(w, "p0", false)
@@ -168,6 +180,9 @@ func TestAnEndedPaneLeadsToTheNext(t *testing.T) {
 	w.end("p0") // and none is left
 	if r := d.result(); r.err != nil || r.outcome.How != Exited || *r.outcome.Exit.ExitCode != 3 || r.outcome.Pane != "p0" {
 		t.Errorf("%+v", r)
+	}
+	if want := []string{"p1"}; !slices.Equal(w.turns, want) {
+		t.Errorf("the user turned to %v, want %v", w.turns, want)
 	}
 }
 

@@ -40,7 +40,7 @@ func NewBoard() *Board {
 // Put adds or replaces a pane. What programs chose of it is made fit to be shown.
 func (b *Board) Put(p PaneInfo) {
 	p.Title, p.Name = Plain(p.Title, titleRunesMax), Plain(p.Name, nameRunesMax)
-	p.Foreground = Plain(p.Foreground, nameRunesMax)
+	p.Foreground, p.Argv0 = Plain(p.Foreground, nameRunesMax), Plain(p.Argv0, nameRunesMax)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if have, ok := b.mu.panes[p.ID]; ok && have.pane.Equal(p) {

@@ -34,6 +34,7 @@ type PaneInfo struct {
 	Rows       uint16    `json:"rows"`
 	ExitCode   *int      `json:"exit_code"` // null while running, after a signal, and when unknown
 	Signal     string    `json:"signal"`    // name without SIG; "" when none
+	Argv0      string    `json:"argv0"`     // name of what it was started with; "" when that is not known
 	Foreground string    `json:"foreground"`
 	Window     string    `json:"window"`
 	Index      int       `json:"index"`   // place of its window in its session

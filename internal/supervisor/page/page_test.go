@@ -28,8 +28,8 @@ func TestHelloTellsEveryPaneAndThenWhatChanges(t *testing.T) {
 	h.send(`{"id":7,"verb":"hello","params":{"proto":2}}`)
 	h.hearOK(7)
 	for i, want := range []string{
-		`{"id":"p0","name":"","title":"","state":"exited","cols":0,"rows":0,"exit_code":3,"signal":"","foreground":"","window":"","index":0,"archive":null}`,
-		`{"id":"p1","name":"","title":"a]0;b","state":"running","cols":0,"rows":0,"exit_code":null,"signal":"","foreground":"","window":"","index":0,"archive":null}`,
+		`{"id":"p0","name":"","title":"","state":"exited","cols":0,"rows":0,"exit_code":3,"signal":"","argv0":"","foreground":"","window":"","index":0,"archive":null}`,
+		`{"id":"p1","name":"","title":"a]0;b","state":"running","cols":0,"rows":0,"exit_code":null,"signal":"","argv0":"","foreground":"","window":"","index":0,"archive":null}`,
 	} {
 		if m := h.hear(); m.Event != "pane" || string(m.Pane) != want {
 			t.Errorf("pane %d: %s", i, m.Pane)
@@ -458,7 +458,7 @@ func TestEventsAreTold(t *testing.T) {
 			t.Errorf("%T: %s, want %s", e, got, want)
 		}
 	}
-	for _, e := range []fanout.Event{fanout.Title{Text: "x"}, fanout.Cwd{Text: "/"}, fanout.Foreground{Name: "vim"}} {
+	for _, e := range []fanout.Event{fanout.Title{Text: "x"}, fanout.Cwd{Text: "/"}, fanout.Foreground{Name: "vim"}, fanout.Removed{}} {
 		if err := v.sink.Event(e); err != nil { // told by the list of panes
 			t.Error(err)
 		}
@@ -693,7 +693,7 @@ func TestTheLargestMessageFits(t *testing.T) {
 	worst := strings.Repeat(`"`, 2000)
 	b := NewBoard()
 	code := 1 << 32
-	b.Put(PaneInfo{ID: "p999999999", Name: worst, Title: worst, Foreground: worst, Signal: worst[:32], State: PaneRunning, ExitCode: &code, Window: "w999999999"})
+	b.Put(PaneInfo{ID: "p999999999", Name: worst, Title: worst, Foreground: worst, Argv0: worst, Signal: worst[:32], State: PaneRunning, ExitCode: &code, Window: "w999999999"})
 	p, _ := b.Get("p999999999")
 	go out.putUrgent(k.ctx, PaneEvent{"pane", p})
 	await(t, out.urgent, "the pane")

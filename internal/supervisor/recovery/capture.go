@@ -46,6 +46,7 @@ type PaneFacts struct {
 	Running  bool
 	ExitCode *int   // nil when unknown
 	Signal   string // "" when unknown
+	Lost     bool   // its process is gone, and no end of it was seen
 	Float    *Float // nil when tiled
 	Tags     []Tag  // in any order
 	Archive  *ArchiveFacts
@@ -95,8 +96,11 @@ func record(facts PaneFacts) Pane {
 	if facts.Float != nil {
 		pane.Layer = LayerFloat
 	}
-	if facts.Archive != nil {
+	switch {
+	case facts.Archive != nil:
 		pane.PreviousState = facts.Archive.ProcessState
+	case facts.Lost:
+		pane.PreviousState = ProcessInterrupted
 	}
 	if len(facts.Tags) > 0 {
 		pane.Tags = slices.SortedFunc(slices.Values(facts.Tags), func(a, b Tag) int { return strings.Compare(a.Key, b.Key) })

@@ -5,6 +5,8 @@ package recovery
 import (
 	"path/filepath"
 	"unicode/utf8"
+
+	"spawn/internal/supervisor/topology"
 )
 
 // check holds every rule of a payload in the given format. It visits each record once and never
@@ -57,7 +59,7 @@ func checkSessions(list []Session) (map[string]bool, error) {
 		if !ok || n <= last {
 			return nil, corrupt("sessions are not sorted by id")
 		}
-		if !isName(s.Name) {
+		if !topology.IsSessionName(s.Name) {
 			return nil, corrupt("name of a session is malformed")
 		}
 		last, known[s.ID] = n, true
@@ -82,7 +84,7 @@ func (t *membership) checkWindows(c *Checkpoint, format int) error {
 		switch {
 		case !t.sessions[w.Session]:
 			return corrupt("a window is in no session")
-		case !isName(w.Name):
+		case !topology.IsName(w.Name):
 			return corrupt("name of a window is malformed")
 		case w.Revision < 1 || w.Revision > safeInteger:
 			return corrupt("revision of a window is out of range")
@@ -143,7 +145,7 @@ func checkSplit(node Node, i, nodes, format int) error {
 		return corrupt("nodes are not in preorder")
 	case node.Ratio != 0 && format < Format3:
 		return corrupt("a split has a field of a later format")
-	case node.Ratio != 0 && (node.Ratio < ratioMin || node.Ratio > ratioMax):
+	case node.Ratio != 0 && (node.Ratio < ratioMin || node.Ratio > topology.RatioMax):
 		return corrupt("ratio of a split is out of range")
 	}
 	return nil
@@ -183,9 +185,6 @@ func (t *membership) checkPanes(c *Checkpoint, format int) error {
 	}
 	return nil
 }
-
-// isName accepts text that a person or a product gave: UTF-8 without control characters.
-func isName(s string) bool { return len(s) <= nameMax && isPlain(s) }
 
 // isPlain accepts UTF-8 without C0, DEL and C1 control characters. It looks at bytes, because every row of
 // text comes by here: in UTF-8 a C1 character is 0xc2 and a byte below 0xa0, and 0xc2 is nothing else.

@@ -3,14 +3,9 @@
 package recovery
 
 import (
-	"slices"
-	"strconv"
 	"strings"
-)
 
-var (
-	anchors = []string{"top_left", "top", "top_right", "left", "center", "right", "bottom_left", "bottom", "bottom_right"}
-	borders = []string{"none", "single", "double", "rounded", "heavy"}
+	"spawn/internal/supervisor/topology"
 )
 
 func (p *Pane) check(format int) error {
@@ -23,7 +18,7 @@ func (p *Pane) check(format int) error {
 		return corrupt("a running pane has an end")
 	case p.ExitCode != nil && (!inRange(*p.ExitCode, 0, exitCodeMax) || p.Signal != ""):
 		return corrupt("end of a pane is malformed")
-	case p.Signal != "" && !isSignal(p.Signal):
+	case p.Signal != "" && !IsSignal(p.Signal):
 		return corrupt("signal of a pane is malformed")
 	case p.PreviousState != "" && p.PreviousState != ProcessExited && p.PreviousState != ProcessInterrupted:
 		return corrupt("an archive has no such state")
@@ -43,8 +38,9 @@ func (p *Pane) check(format int) error {
 	return p.Text.check(p.Rows)
 }
 
-// isSignal accepts SIG[A-Z0-9]+, also of another platform: it is shown, never sent.
-func isSignal(s string) bool {
+// IsSignal accepts SIG[A-Z0-9]+, also of another platform: it is shown, never sent. A checkpoint has no place for
+// any other name.
+func IsSignal(s string) bool {
 	rest, ok := strings.CutPrefix(s, "SIG")
 	return ok && rest != "" && len(s) <= signalMax && !strings.ContainsFunc(rest, func(r rune) bool {
 		return (r < 'A' || r > 'Z') && (r < '0' || r > '9')
@@ -55,54 +51,22 @@ func (f *Float) check() error {
 	switch {
 	case f.Z < 1 || f.Z > safeInteger:
 		return corrupt("order of a float is out of range")
-	case f.Preset != "" && !isPreset(f.Preset):
-		return corrupt("preset of a float is malformed")
-	case f.Width != "" && !isExtent(f.Width) || f.Height != "" && !isExtent(f.Height):
-		return corrupt("extent of a float is malformed")
-	case f.Anchor != "" && !slices.Contains(anchors, f.Anchor):
-		return corrupt("a float has no such anchor")
-	case f.Border != "" && !slices.Contains(borders, f.Border):
-		return corrupt("a float has no such border")
-	case f.X != nil && !inRange(*f.X, -offsetMax, offsetMax) || f.Y != nil && !inRange(*f.Y, -offsetMax, offsetMax):
-		return corrupt("offset of a float is out of range")
-	case !inRange(f.MinCols, 0, sizeMax) || !inRange(f.MinRows, 0, sizeMax):
-		return corrupt("least size of a float is out of range")
-	case f.Title != nil && (len(*f.Title) > titleMax || !isPlain(*f.Title)):
-		return corrupt("title of a float is malformed")
+	case f.Arranged().Check() != nil:
+		return corrupt("a float is malformed")
 	}
 	return nil
 }
 
-// isPreset accepts <namespace>.<name>, each of lower-case letters, digits, - and _, letter first.
-func isPreset(s string) bool {
-	namespace, name, ok := strings.Cut(s, ".")
-	return ok && len(s) <= presetMax && isWord(namespace, "-_") && isWord(name, "-_")
-}
-
-// isWord accepts a lower-case letter followed by lower-case letters, digits and the extra characters.
-func isWord(s, extra string) bool {
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c >= 'a' && c <= 'z':
-		case i > 0 && (isDigit(c) || strings.IndexByte(extra, c) >= 0):
-		default:
-			return false
-		}
+// Arranged is the float in the words of the arrangement, whose rules are the format's.
+func (f *Float) Arranged() topology.Float {
+	made := topology.Float{Z: uint64(f.Z), Preset: f.Preset, Geometry: topology.Geometry{
+		Width: topology.Extent(f.Width), Height: topology.Extent(f.Height), Anchor: topology.Anchor(f.Anchor), X: f.X, Y: f.Y,
+		MinCols: f.MinCols, MinRows: f.MinRows, Border: topology.Border(f.Border),
+	}}
+	if f.Title != nil {
+		made.Title = *f.Title
 	}
-	return s != ""
-}
-
-// isExtent accepts a count of cells ("12") or a share ("60%"), in its one spelling.
-func isExtent(s string) bool {
-	digits, share := strings.CutSuffix(s, "%")
-	n, err := strconv.Atoi(digits)
-	if err != nil || strconv.Itoa(n) != digits {
-		return false
-	}
-	if share {
-		return inRange(n, 1, 100)
-	}
-	return inRange(n, 1, sizeMax)
+	return made
 }
 
 func checkTags(tags []Tag) error {
@@ -111,12 +75,12 @@ func checkTags(tags []Tag) error {
 		return nil
 	case len(tags) == 0:
 		return corrupt("a pane has an empty list of tags")
-	case len(tags) > tagsMax:
+	case len(tags) > topology.TagsMax:
 		return oversize("a pane has too many tags")
 	}
 	last := ""
 	for _, tag := range tags {
-		if !isTagKey(tag.Key) || len(tag.Value) > tagValueMax || !isPlain(tag.Value) {
+		if topology.Tag(tag).Check() != nil {
 			return corrupt("a tag is malformed")
 		}
 		if tag.Key <= last {
@@ -126,8 +90,6 @@ func checkTags(tags []Tag) error {
 	}
 	return nil
 }
-
-func isTagKey(key string) bool { return len(key) <= tagKeyMax && isWord(key, "-_.") }
 
 func (t *Text) check(rows int) error {
 	if t.Availability != TextPlain {

@@ -8,8 +8,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"unicode/utf8"
 
 	"spawn/internal/strictjson"
+	"spawn/internal/supervisor/topology"
 )
 
 // A file is one line: the envelope, its three members in this order, and a line feed.
@@ -50,34 +53,65 @@ func Decode(src []byte, r Reading) (Checkpoint, int, error) {
 	if err != nil {
 		return Checkpoint{}, 0, err
 	}
-	c, err := decodePayload([]byte(payload), int(format))
+	c, err := decodePayload(payload, int(format))
 	return c, int(format), err
 }
 
 // unwrap checks the envelope and returns the payload.
-func unwrap(src []byte, format int) (string, error) {
+func unwrap(src []byte, format int) ([]byte, error) {
 	rest, begins := bytes.CutPrefix(src, fmt.Appendf(nil, envelopeBegin, format))
 	rest, ends := bytes.CutSuffix(rest, []byte(envelopeEnd))
 	at := len(rest) - digestLen
 	if !begins || !ends || at < 0 {
-		return "", corrupt("envelope is not what a writer writes")
+		return nil, corrupt("envelope is not what a writer writes")
 	}
 	digest := string(rest[at:])
 	quoted, ok := bytes.CutSuffix(rest[:at], []byte(envelopeMid))
 	if !ok {
-		return "", corrupt("envelope is not what a writer writes")
+		return nil, corrupt("envelope is not what a writer writes")
 	}
-	var payload string
-	if err := strictjson.Unmarshal(quoted, &payload); err != nil {
-		return "", corrupt("payload is not a string")
+	payload, ok := unquote(quoted)
+	if !ok {
+		return nil, corrupt("payload is not quoted as a writer quotes it")
 	}
-	if again, err := strictjson.Marshal(payload); err != nil || !bytes.Equal(again, quoted) {
-		return "", corrupt("payload is not quoted as a writer quotes it")
-	}
-	if digestOf([]byte(payload)) != digest {
-		return "", corrupt("checksum does not match")
+	if digestOf(payload) != digest {
+		return nil, corrupt("checksum does not match")
 	}
 	return payload, nil
+}
+
+// unquote undoes quoting of a payload, in the one way in which it is done: JSON text has no control character, so
+// only quotes and backslashes are escaped.
+func unquote(quoted []byte) ([]byte, bool) {
+	rest, begins := bytes.CutPrefix(quoted, []byte{'"'})
+	rest, ends := bytes.CutSuffix(rest, []byte{'"'})
+	if !begins || !ends || !utf8.Valid(rest) {
+		return nil, false
+	}
+	out := make([]byte, 0, len(rest))
+	for len(rest) > 0 {
+		n := special(rest)
+		out = append(out, rest[:n]...)
+		if rest = rest[n:]; len(rest) == 0 {
+			break
+		}
+		if len(rest) < 2 || rest[0] != '\\' || rest[1] != '"' && rest[1] != '\\' {
+			return nil, false
+		}
+		out = append(out, rest[1])
+		rest = rest[2:]
+	}
+	return out, true
+}
+
+// special is where the first character is that a quoted payload has no other way to hold; the length when there is none.
+func special(p []byte) int {
+	for i, b := range p {
+		if b == '"' || b == '\\' || b < 0x20 {
+			return i
+		}
+	}
+	return len(p)
 }
 
 func digestOf(payload []byte) string {
@@ -98,7 +132,7 @@ func decodePayload(payload []byte, format int) (Checkpoint, error) {
 	if err := c.check(format); err != nil {
 		return Checkpoint{}, err
 	}
-	if again, err := strictjson.Marshal(c); err != nil || !bytes.Equal(again, payload) {
+	if !strictjson.IsSpelt(payload, c) {
 		return Checkpoint{}, corrupt("payload is not spelt as a writer spells it")
 	}
 	return c, nil
@@ -122,7 +156,7 @@ func countPayload(payload []byte) error {
 		switch {
 		case resources > ResourcesMax:
 			return oversize("too many sessions, windows, panes and nodes")
-		case tags > tagsMax:
+		case tags > topology.TagsMax:
 			return oversize("a pane has too many tags")
 		case rows > textRowsMax:
 			return oversize("a text has too many rows")
@@ -154,26 +188,86 @@ func encodeAs(c Checkpoint, format, bytesMax int) ([]byte, error) {
 	if err := c.check(format); err != nil {
 		return nil, err
 	}
-	payload, err := strictjson.Marshal(c)
+	size := envelopeLen
+	err := c.pieces(func(piece []byte) error { size += quotedLen(piece); return nil })
 	if err != nil {
-		return nil, corrupt("has text that is not UTF-8")
+		return nil, err
 	}
-	quoted, err := strictjson.Marshal(string(payload))
-	if err != nil {
-		return nil, corrupt("has text that is not UTF-8")
-	}
-	size := len(quoted) + envelopeLen
 	if size > min(bytesMax, FileBytesMax) {
 		return nil, oversize("does not fit the longest file allowed")
 	}
-	out := fmt.Appendf(make([]byte, 0, size), envelopeBegin, format)
-	out = append(append(out, quoted...), envelopeMid...)
-	out = append(append(out, digestOf(payload)...), envelopeEnd...)
-	return out, nil
+	out := bytes.NewBuffer(make([]byte, 0, size))
+	err = c.encode(out, format)
+	return out.Bytes(), err
 }
 
-// envelopeLen is the length of a file without its quoted payload, for a format of one digit.
-const envelopeLen = len(envelopeBegin) - len("%d") + 1 + len(envelopeMid) + digestLen + len(envelopeEnd)
+// encode writes c, which was checked, as a file. Of the payload, only one pane is in memory at a time.
+func (c Checkpoint) encode(out io.Writer, format int) error {
+	if _, err := fmt.Fprintf(out, envelopeBegin+`"`, format); err != nil {
+		return err
+	}
+	digest := sha256.New()
+	var quoted []byte
+	err := c.pieces(func(piece []byte) error {
+		digest.Write(piece)
+		quoted = appendQuoted(quoted[:0], piece)
+		_, err := out.Write(quoted)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, `"`+envelopeMid+"%x"+envelopeEnd, digest.Sum(nil))
+	return err
+}
+
+// pieces passes on the payload in parts, each valid during the call: what comes before the panes, then pane by pane.
+func (c Checkpoint) pieces(take func(piece []byte) error) error {
+	panes := c.Panes
+	c.Panes = nil // the last member: [] stands in its place
+	head, err := strictjson.Marshal(c)
+	if err != nil {
+		return corrupt("has text that is not UTF-8")
+	}
+	if err := take(head[:len(head)-len("]}")]); err != nil {
+		return err
+	}
+	var piece []byte
+	for i := range panes {
+		piece = piece[:0]
+		if i > 0 {
+			piece = append(piece, ',')
+		}
+		if piece, err = strictjson.AppendMarshal(piece, &panes[i]); err != nil {
+			return corrupt("has text that is not UTF-8")
+		}
+		if err := take(piece); err != nil {
+			return err
+		}
+	}
+	return take([]byte("]}"))
+}
+
+// quotedLen is how long a piece of JSON text is within quotes.
+func quotedLen(piece []byte) int {
+	return len(piece) + bytes.Count(piece, []byte{'"'}) + bytes.Count(piece, []byte{'\\'})
+}
+
+// appendQuoted appends a piece of JSON text as it stands within quotes.
+func appendQuoted(dst, piece []byte) []byte {
+	for {
+		n := special(piece)
+		dst = append(dst, piece[:n]...)
+		if n == len(piece) {
+			return dst
+		}
+		dst = append(dst, '\\', piece[n])
+		piece = piece[n+1:]
+	}
+}
+
+// envelopeLen is the length of a file whose payload is empty, for a format of one digit.
+const envelopeLen = len(envelopeBegin) - len("%d") + 1 + len(`""`) + len(envelopeMid) + digestLen + len(envelopeEnd)
 
 // withLists gives plain text without history an empty one, which is written where no history would not be.
 func (c Checkpoint) withLists() Checkpoint {

@@ -90,7 +90,7 @@ func full() Checkpoint {
 	return Checkpoint{
 		ID: "c01234567-89ab-4cde-8fab-0123456789ab", Generation: safeInteger, Socket: "/run/user/1000/spawn/spawnd.sock", UID: 1000,
 		CapturedAt: saved, Shutdown: ShutdownOpen,
-		Sessions: []Session{{"s0", "work \"é\" \\ \u2028"}, {"s9", ""}},
+		Sessions: []Session{{"s0", "work \"é\" \\ \u00a0x"}, {"s9", "idle"}},
 		Windows: []Window{
 			{"w2", "s0", "shell", 7, []Node{
 				{Kind: NodeSplit, Axis: AxisCols, First: 1, Second: 4, Ratio: 1}, {Kind: NodeSplit, Axis: AxisRows, First: 2, Second: 3},
@@ -284,7 +284,7 @@ func TestResourcesAreBoundedExactly(t *testing.T) {
 		c := full()
 		c.Windows, c.Panes, c.Sessions = nil, nil, make([]Session, n)
 		for i := range c.Sessions {
-			c.Sessions[i] = Session{ID: fmt.Sprintf("s%d", i)}
+			c.Sessions[i] = Session{ID: fmt.Sprintf("s%d", i), Name: "x"}
 		}
 		file, err := Encode(c, FileBytesMax)
 		if n > ResourcesMax != errors.Is(err, ErrSize) {

@@ -2,39 +2,27 @@
 
 package recovery
 
-import (
-	"slices"
+import "spawn/internal/strictjson"
 
-	"spawn/internal/strictjson"
-)
-
-// Fit encodes c so that the file has at most bytesMax bytes, and returns what it encoded: text is left out
-// pane by pane from the highest number down, never anything else. ErrSize when that is not enough.
-func Fit(c Checkpoint, bytesMax int) ([]byte, Checkpoint, error) {
+// fit makes c, in the newest format, a file of at most bytesMax bytes: text is left out pane by pane from the highest number
+// down, never anything else. ErrSize when that is not enough. It returns what is left of c, checked, and the length of its file.
+func fit(c Checkpoint, bytesMax int) (Checkpoint, int, error) {
 	c = c.withLists()
-	bare := c
-	bare.Panes = slices.Clone(c.Panes)
-	gains := make([]int, len(c.Panes)) // what each text adds to the file
-	for i := range bare.Panes {
-		if bare.Panes[i].Text.Availability != TextPlain {
-			continue
-		}
-		with, err := textLen(bare.Panes[i].Text)
-		if err != nil {
-			return nil, Checkpoint{}, err
-		}
-		bare.Panes[i].Text = Text{Availability: TextOmitted}
-		without, err := textLen(bare.Panes[i].Text)
-		if err != nil {
-			return nil, Checkpoint{}, err
-		}
-		gains[i] = with - without
+	bare := withoutText(c) // topology alone has to be valid, and to fit
+	if err := bare.check(Format3); err != nil {
+		return Checkpoint{}, 0, err
 	}
-	out, err := Encode(bare, bytesMax) // topology alone has to fit, and to be valid
+	size := envelopeLen
+	if err := bare.pieces(func(piece []byte) error { size += quotedLen(piece); return nil }); err != nil {
+		return Checkpoint{}, 0, err
+	}
+	if size > min(bytesMax, FileBytesMax) {
+		return Checkpoint{}, 0, oversize("does not fit the longest file allowed")
+	}
+	gains, err := textGains(c.Panes)
 	if err != nil {
-		return nil, Checkpoint{}, err
+		return Checkpoint{}, 0, err
 	}
-	size := len(out)
 	for _, gain := range gains {
 		size += gain
 	}
@@ -44,24 +32,27 @@ func Fit(c Checkpoint, bytesMax int) ([]byte, Checkpoint, error) {
 			size -= gains[i]
 		}
 	}
-	out, err = Encode(c, bytesMax)
-	return out, c, err
+	return c, size, c.check(Format3)
 }
 
-// textLen is the number of bytes that a text takes in a file. Quoting works character by character, so the
-// lengths of parts add up.
-func textLen(t Text) (int, error) {
-	raw, err := strictjson.Marshal(t)
+// textGains are what the panes' texts add to a file. Quoting works character by character, so the lengths of parts add up.
+func textGains(panes []Pane) ([]int, error) {
+	gains := make([]int, len(panes))
+	absent, err := strictjson.Marshal(Text{Availability: TextOmitted})
 	if err != nil {
-		return 0, corrupt("a text is not UTF-8, or its times are out of range")
+		return nil, err
 	}
-	n := len(raw)
-	for _, c := range raw {
-		if c == '"' || c == '\\' { // JSON holds no control character
-			n++
+	var text []byte
+	for i := range panes {
+		if panes[i].Text.Availability != TextPlain {
+			continue
 		}
+		if text, err = strictjson.AppendMarshal(text[:0], &panes[i].Text); err != nil {
+			return nil, corrupt("a text is not UTF-8, or its times are out of range")
+		}
+		gains[i] = quotedLen(text) - quotedLen(absent)
 	}
-	return n, nil
+	return gains, nil
 }
 
 // ClipText makes a pane's text of captured rows: the whole screen, and as much of the history, newest

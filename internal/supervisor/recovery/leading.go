@@ -27,12 +27,13 @@ func Leading(entries []Entry) string {
 }
 
 // remnantOf tells whether e looks like what a shutdown left of older: it came soon after, and has less than half of
-// the panes, or of the running ones. After a clean shutdown none is running, and that means nothing.
+// the panes, of the running ones, or of the texts, which go with the workers. After a clean shutdown none is running, and
+// that means nothing.
 func (e *Entry) remnantOf(older *Entry) bool {
 	if e.CapturedAt-older.CapturedAt > remnantWindow {
 		return false
 	}
-	return 2*e.Panes < older.Panes || e.Shutdown == ShutdownOpen && 2*e.Running < older.Running
+	return 2*e.Panes < older.Panes || 2*e.TextPanes < older.TextPanes || e.Shutdown == ShutdownOpen && 2*e.Running < older.Running
 }
 
 // kept are the valid checkpoints that a count leaves: the newest, the inherited one and the leading one, and

@@ -2,7 +2,10 @@
 
 package recovery
 
-// Hard bounds of a file, whatever the configuration says (recovery specification, sections 2 and 4).
+import "spawn/internal/supervisor/topology"
+
+// Hard bounds of a file, whatever the configuration says (recovery specification, sections 2 and 4). Those of names, tags,
+// floats and shares are the arrangement's: what can be shown can be saved, and what was saved can be shown.
 const (
 	// FileBytesMax is the longest file that is read or written.
 	FileBytesMax = 64 << 20
@@ -11,17 +14,9 @@ const (
 	// safeInteger is the largest integer that every JSON reader keeps exactly, 2^53 − 1.
 	safeInteger = 1<<53 - 1
 
-	tagsMax      = 16
-	tagKeyMax    = 64  // bytes
-	tagValueMax  = 256 // bytes
-	presetMax    = 128 // bytes of a float's preset name
-	titleMax     = 128 // bytes of a float's title
-	nameMax      = 512 // bytes of a session's or window's name; topology allows fewer
 	socketMax    = 4096
 	signalMax    = 32
-	sizeMax      = 65535 // columns or rows
-	offsetMax    = 4096  // cells, either way, of a float from its anchor
-	ratioMax     = 9999
+	sizeMax      = topology.CellsMax // columns or rows
 	ratioMin     = 1
 	exitCodeMax  = 255
 	uidMax       = 1<<32 - 1

@@ -3,8 +3,12 @@
 package recovery
 
 import (
+	"bufio"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"hash"
+	"io"
 	"io/fs"
 
 	"spawn/internal/sessiond/vfs"
@@ -44,7 +48,7 @@ func (s *Store) Publish(ctx context.Context, c Checkpoint) (Published, error) {
 	s.mu.stats.LastError = CodeOf(err)
 	if err == nil {
 		s.mu.stats.LastSuccess = s.now()
-		entries, scanErr := s.scan(s.now(), s.mu.policy) // reads it back: only if it is valid does it push out another
+		entries, scanErr := s.scan(s.now(), s.mu.policy) // only one that was read back, and is valid, pushes out another
 		if done.Prune = scanErr; scanErr == nil {
 			_, done.Prune = s.prune(entries, s.mu.policy)
 		}
@@ -67,15 +71,48 @@ func (s *Store) publish(ctx context.Context, c Checkpoint) (Published, error) {
 	if !p.KeepsText() {
 		c = withoutText(c)
 	}
-	file, fitted, err := Fit(c, p.MaxBytes)
+	fitted, size, err := fit(c, p.MaxBytes)
 	if err != nil {
 		return Published{}, err
 	}
-	if err := s.put(ctx, uuid, file); err != nil {
+	digest, err := s.put(ctx, uuid, fitted, size)
+	if err != nil {
 		return Published{}, err
 	}
-	kept := textPanes(fitted)
-	return Published{ID: c.ID, Generation: generation, TextPanes: kept, OmittedFor: textPanes(c) - kept}, nil
+	entry := Entry{ID: c.ID, Bytes: int64(size)}
+	entry.judge(fitted, nil, nil)
+	s.recognise(entry, digest, p)
+	return Published{ID: c.ID, Generation: generation, TextPanes: entry.TextPanes, OmittedFor: textPanes(c) - entry.TextPanes}, nil
+}
+
+// recognise reads a file back that was just written. If it is what was written it is as valid as what was encoded, and need not be
+// decoded to find that out, which takes several times its size in memory. If it is not, the next scan says what it is.
+func (s *Store) recognise(entry Entry, digest [sha256.Size]byte, p Policy) {
+	file, facts, err := s.open(entry.ID)
+	if err != nil {
+		return
+	}
+	back, err := digestOfFile(file)
+	if err = errors.Join(err, file.Close("checkpoint.close")); err != nil || back != digest {
+		return
+	}
+	entry.facts = facts
+	s.mu.examined[entry.ID] = remembered{facts, min(p.MaxBytes, FileBytesMax), entry}
+}
+
+func digestOfFile(file vfs.File) (digest [sha256.Size]byte, err error) {
+	sum := sha256.New()
+	chunk := make([]byte, writeChunk)
+	for {
+		n, err := file.Read("checkpoint.read", chunk)
+		sum.Write(chunk[:n])
+		if err == io.EOF {
+			return [sha256.Size]byte(sum.Sum(nil)), nil
+		}
+		if err != nil {
+			return digest, err
+		}
+	}
 }
 
 // nextGeneration is one more than the highest there is. A file that the system fails to read may hold that, so then
@@ -98,24 +135,24 @@ func (s *Store) nextGeneration(p Policy) (int64, error) {
 	return highest + 1, nil
 }
 
-// put makes the file durable under its name.
-func (s *Store) put(ctx context.Context, uuid string, content []byte) error {
+// put makes the file of c durable under its name, and returns what it wrote in short.
+func (s *Store) put(ctx context.Context, uuid string, c Checkpoint, size int) (digest [sha256.Size]byte, err error) {
 	temp, final := tempBegin+uuid, "c"+uuid+finalEnd
-	if err := s.stage(ctx, temp, content); err != nil {
-		return s.discard(temp, err)
+	if digest, err = s.stage(ctx, temp, c, size); err != nil {
+		return digest, s.discard(temp, err)
 	}
 	if err := s.dir.Rename("checkpoint.rename", temp, final); err != nil {
 		// It may have happened all the same. Only a temporary file that could be removed says that it did not.
 		if left := s.dir.Remove("temp.remove", temp); left != nil {
-			return unknownOutcome("publish checkpoint: whether it has its name is not known", errors.Join(err, left))
+			return digest, unknownOutcome("publish checkpoint: whether it has its name is not known", errors.Join(err, left))
 		}
-		return ioFailure("publish checkpoint: it could not be named; older ones are untouched", err)
+		return digest, ioFailure("publish checkpoint: it could not be named; older ones are untouched", err)
 	}
 	if err := s.dir.Sync("checkpoint.syncdir"); err != nil {
-		return unknownOutcome("publish checkpoint: whether it is durable is not known", err)
+		return digest, unknownOutcome("publish checkpoint: whether it is durable is not known", err)
 	}
 	s.mu.floor = 0
-	return nil
+	return digest, nil
 }
 
 // discard removes a staged file as far as that is possible; the next start removes the rest. It returns the failure.
@@ -126,41 +163,82 @@ func (s *Store) discard(temp string, cause error) error {
 	return ioFailure("publish checkpoint: it could not be written; older ones are untouched", cause)
 }
 
+// Probe tries whether the folder takes a file, which is gone again when it returns. ErrIO says that it does not.
+func (s *Store) Probe() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	uuid, err := newUUID4(s.random)
+	if err != nil {
+		return ioFailure("probe recovery store: no random id", err)
+	}
+	file, err := s.dir.Create("temp.create", tempBegin+uuid)
+	if err != nil {
+		return ioFailure("probe recovery store: it takes no file", err)
+	}
+	if err := errors.Join(file.Close("temp.close"), s.dir.Remove("temp.remove", tempBegin+uuid)); err != nil {
+		return ioFailure("probe recovery store: a file that was made cannot be removed", err)
+	}
+	return nil
+}
+
 // stage writes the temporary file and makes its content durable.
-func (s *Store) stage(ctx context.Context, temp string, content []byte) error {
+func (s *Store) stage(ctx context.Context, temp string, c Checkpoint, size int) (digest [sha256.Size]byte, err error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return digest, err
 	}
 	file, err := s.dir.Create("temp.create", temp)
 	if err != nil {
-		return err
+		return digest, err
 	}
-	err = fill(ctx, file, content)
+	digest, err = fill(ctx, file, c, size)
 	if err = errors.Join(err, file.Close("temp.close")); err != nil {
-		return err
+		return digest, err
 	}
-	return ctx.Err() // the last moment at which it can be called off
+	return digest, ctx.Err() // the last moment at which it can be called off
 }
 
-func fill(ctx context.Context, file vfs.File, content []byte) error {
-	for rest := content; len(rest) > 0; {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		n := min(len(rest), writeChunk)
-		if _, err := file.Write("temp.write", rest[:n]); err != nil {
-			return err
-		}
-		rest = rest[n:]
+func fill(ctx context.Context, file vfs.File, c Checkpoint, size int) (digest [sha256.Size]byte, err error) {
+	to := &staging{ctx: ctx, file: file, sum: sha256.New()}
+	chunks := bufio.NewWriterSize(to, min(writeChunk, size))
+	if err := c.encode(chunks, Format3); err != nil {
+		return digest, err
+	}
+	if err := chunks.Flush(); err != nil {
+		return digest, err
 	}
 	if err := file.Sync("temp.sync"); err != nil {
-		return err // never tried again on this handle: the second time it would claim success
+		return digest, err // never tried again on this handle: the second time it would claim success
 	}
 	facts, err := file.Facts("temp.measure") // finds what was cut short, whatever the writes claimed
-	if err == nil && facts.Size != int64(len(content)) {
+	if err == nil && facts.Size != int64(size) {
 		err = errors.New("file is shorter than what was written")
 	}
-	return err
+	return [sha256.Size]byte(to.sum.Sum(nil)), err
+}
+
+// staging is a temporary file that is being written, until ctx ends.
+type staging struct {
+	ctx  context.Context
+	file vfs.File
+	sum  hash.Hash
+}
+
+// Write implements io.Writer.
+func (s *staging) Write(p []byte) (written int, err error) {
+	for len(p) > 0 && err == nil {
+		if err := s.ctx.Err(); err != nil {
+			return written, err
+		}
+		chunk := p[:min(len(p), writeChunk)]
+		var n int
+		if n, err = s.file.Write("temp.write", chunk); err == nil && n < len(chunk) {
+			err = io.ErrShortWrite
+		}
+		s.sum.Write(p[:n])
+		written += n
+		p = p[n:]
+	}
+	return written, err
 }
 
 func textPanes(c Checkpoint) (n int) {

@@ -96,8 +96,8 @@ type Pane struct {
 	State    string `json:"state"`
 	ExitCode *int   `json:"exit_code,omitzero"` // nil when unknown
 	Signal   string `json:"signal,omitzero"`    // "" when unknown
-	// PreviousState is what an archive said of its process; it outlives a second checkpoint. "" for
-	// a pane that is no archive.
+	// PreviousState is what an archive said of its process; it outlives a second checkpoint. It is also how a
+	// terminal is saved whose worker was lost: it runs no more, and no exit was recorded. "" for any other pane.
 	PreviousState string `json:"previous_state,omitzero"`
 	Layer         string `json:"layer,omitzero"` // LayerFloat, or "" when tiled. Format 2
 	Float         *Float `json:"float,omitzero"` // set exactly when Layer is. Format 2

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"spawn/internal/sessiond/emulator"
+	"spawn/internal/supervisor/topology"
 )
 
 // Counters are the numbers that the daemon gives out next, and the highest order of a float so far.
@@ -68,8 +69,8 @@ type Plan struct {
 
 // PlanRestore maps a checkpoint, as Read returned it, to new resources. It decides nothing that the daemon's present
 // state decides: whether the tree is empty, who owns what, and how a float's wishes are met. A pane that has
-// no owner tag gets the restoring principal's namespace as one. ErrCorrupt when counters are used up.
-func PlanRestore(c Checkpoint, next Counters, namespace string) (Plan, error) {
+// no owner tag gets owner, who restores, as one. ErrCorrupt when counters are used up.
+func PlanRestore(c Checkpoint, next Counters, owner string) (Plan, error) {
 	plan := Plan{Checkpoint: c.ID}
 	sessions, windows, panes := map[string]string{}, map[string]string{}, map[string]string{}
 	for _, s := range c.Sessions {
@@ -93,7 +94,7 @@ func PlanRestore(c Checkpoint, next Counters, namespace string) (Plan, error) {
 	}
 	orders := stacking(c.Panes, &next.Z)
 	for _, p := range c.Panes {
-		a := archive(c.ID, p, namespace)
+		a := archive(c.ID, p, owner)
 		a.Pane, a.Window, a.Session = panes[p.ID], windows[p.Window], sessions[p.Session]
 		if p.Float != nil {
 			float := *p.Float
@@ -134,8 +135,8 @@ func stacking(panes []Pane, z *int64) map[string]int64 {
 }
 
 // archive is what a record says, without its place.
-func archive(checkpoint string, p Pane, namespace string) Archive {
-	a := Archive{Cols: p.Cols, Rows: p.Rows, Tags: withOwner(p.Tags, namespace),
+func archive(checkpoint string, p Pane, owner string) Archive {
+	a := Archive{Cols: p.Cols, Rows: p.Rows, Tags: withOwner(p.Tags, owner),
 		Recovery: Recovery{Checkpoint: checkpoint, PreviousPane: p.ID, ProcessState: ProcessInterrupted, TextState: p.Text.Availability}}
 	if p.State == StateExited {
 		a.Recovery.ProcessState = cmp.Or(p.PreviousState, ProcessExited)
@@ -151,13 +152,12 @@ func archive(checkpoint string, p Pane, namespace string) Archive {
 }
 
 // withOwner adds the owner tag where there is none. A record that is full without one keeps what it has.
-func withOwner(tags []Tag, namespace string) []Tag {
-	const owner = "owner"
-	at, found := slices.BinarySearchFunc(tags, owner, func(t Tag, key string) int { return strings.Compare(t.Key, key) })
-	if found || len(tags) >= tagsMax {
+func withOwner(tags []Tag, owner string) []Tag {
+	at, found := slices.BinarySearchFunc(tags, topology.OwnerKey, func(t Tag, key string) int { return strings.Compare(t.Key, key) })
+	if found || len(tags) >= topology.TagsMax {
 		return slices.Clone(tags)
 	}
-	return slices.Insert(slices.Clone(tags), at, Tag{owner, namespace})
+	return slices.Insert(slices.Clone(tags), at, Tag{topology.OwnerKey, owner})
 }
 
 // Hydrate makes a reset terminal of the archive's size that shows its text, and counts the rows of which some is missing.

@@ -5,6 +5,8 @@ package recovery
 import (
 	"strings"
 	"time"
+
+	"spawn/internal/supervisor/topology"
 )
 
 func millisTime(s string) time.Time {
@@ -66,8 +68,11 @@ var changes = []change{
 	{"name with an escape", `"name":"shell"`, `"name":"\u001b[31m"`, ErrCorrupt},
 	{"name with C1", `"name":"shell"`, `"name":"` + "\u009b" + `31m"`, ErrCorrupt},
 	{"name with DEL", `"name":"shell"`, `"name":"` + "\u007f" + `"`, ErrCorrupt},
-	{"name too long", `"name":"shell"`, `"name":"` + strings.Repeat("a", 513) + `"`, ErrCorrupt},
-	{"name as long as it may be", `"name":"shell"`, `"name":"` + strings.Repeat("a", 512) + `"`, nil},
+	{"name too long", `"name":"shell"`, `"name":"` + strings.Repeat("é", topology.NameRunesMax+1) + `"`, ErrCorrupt},
+	{"name as long as it may be", `"name":"shell"`, `"name":"` + strings.Repeat("é", topology.NameRunesMax) + `"`, nil},
+	{"name that turns what follows", `"name":"shell"`, `"name":"` + "a\u202eb" + `"`, ErrCorrupt},
+	{"name with space around it", `"name":"shell"`, `"name":" shell"`, ErrCorrupt},
+	{"session without a name", `"name":"idle"`, `"name":""`, ErrCorrupt},
 	{"name with a needless escape", `"name":"shell"`, `"name":"sh\u0065ll"`, ErrCorrupt},
 	{"name with a lone surrogate", `"name":"shell"`, `"name":"\ud800"`, ErrCorrupt},
 
@@ -130,6 +135,8 @@ var changes = []change{
 	{"z beyond 2^53", `"z":5`, `"z":9007199254740992`, ErrCorrupt},
 	{"preset without a namespace", `"spawn.settings"`, `"settings"`, ErrCorrupt},
 	{"preset without a name", `"spawn.settings"`, `"spawn."`, ErrCorrupt},
+	{"preset too long", `"spawn.settings"`, `"spawn.` + strings.Repeat("a", topology.PresetMax-5) + `"`, ErrCorrupt},
+	{"preset as long as it may be", `"spawn.settings"`, `"spawn.` + strings.Repeat("a", topology.PresetMax-6) + `"`, nil},
 	{"preset with three parts", `"spawn.settings"`, `"spawn.settings.more"`, ErrCorrupt},
 	{"preset that leads away", `"spawn.settings"`, `"../x"`, ErrCorrupt},
 	{"width 0", `"width":"60%"`, `"width":"0"`, ErrCorrupt},
@@ -159,7 +166,11 @@ var changes = []change{
 	{"tag key empty", `"key":"group"`, `"key":""`, ErrCorrupt},
 	{"tag key in capitals", `"key":"group"`, `"key":"Group"`, ErrCorrupt},
 	{"tag value with a tab", `"value":"spawnd"`, `"value":"a\tb"`, ErrCorrupt},
-	{"tag value too long", `"value":"spawnd"`, `"value":"` + strings.Repeat("a", 257) + `"`, ErrCorrupt},
+	{"tag value too long", `"value":"spawnd"`, `"value":"` + strings.Repeat("a", topology.TagValueMax+1) + `"`, ErrCorrupt},
+	{"tag value as long as it may be", `"value":"spawnd"`, `"value":"` + strings.Repeat("a", topology.TagValueMax) + `"`, nil},
+	{"tag value that does not show", `"value":"spawnd"`, `"value":"` + "a\u200bb" + `"`, ErrCorrupt},
+	{"tag key too long", `"key":"group"`, `"key":"g` + strings.Repeat("a", topology.TagKeyMax) + `"`, ErrCorrupt},
+	{"tag key as long as it may be", `"key":"group"`, `"key":"g` + strings.Repeat("a", topology.TagKeyMax-1) + `"`, nil},
 	{"16 tags", tagsOfP1, `"tags":[` + manyTags(16) + `]`, nil},
 	{"17 tags", tagsOfP1, `"tags":[` + manyTags(17) + `]`, ErrSize},
 

@@ -12,6 +12,9 @@ const (
 	// endingsWindow is how close together endings count as one event. systemd ends the units of
 	// a host within seconds of each other.
 	endingsWindow = 10 * time.Second
+	// endingsQuiet is how long after a terminal ended of itself nothing is written unasked. What ends a
+	// host's terminals ends them one after the other, and what is saved in between is no more than what is left over.
+	endingsQuiet = 2 * time.Second
 	// holdMax is how long a daemon that still has terminals holds back. By then a host that was going
 	// down is down.
 	holdMax = 5 * time.Minute
@@ -40,6 +43,7 @@ type Schedule struct {
 	owed     bool      // something was due while one was being written
 	next     time.Time // of the next periodic one; meant only while active
 	heldFrom time.Time // zero when not holding
+	putOff   time.Time // since when something due waits for quiet; zero when nothing does
 	running  int       // as of the last ending
 	endings  []time.Time
 }
@@ -68,7 +72,11 @@ func (s *Schedule) Activate(now time.Time) {
 	s.release()
 }
 
-func (s *Schedule) release() { s.heldFrom, s.endings = time.Time{}, nil }
+func (s *Schedule) release() { s.heldFrom, s.putOff, s.endings = time.Time{}, time.Time{}, nil }
+
+// EndAsked says that somebody asked for the daemon's end on purpose. How things stand is what they want, so that ends a
+// hold; a daemon that did nothing is dormant still.
+func (s *Schedule) EndAsked() { s.release() }
 
 // Ended says that a process ended which nobody had asked to end, and how many are left running.
 func (s *Schedule) Ended(now time.Time, running int) {
@@ -83,6 +91,15 @@ func (s *Schedule) Ended(now time.Time, running int) {
 	if 2*running < before || len(s.endings) == endingsMax {
 		s.heldFrom = now
 	}
+}
+
+// quietAt is when no terminal will have ended of itself for a while, if none does until then. That is waited for, but not
+// for ever.
+func (s *Schedule) quietAt(now time.Time) time.Time {
+	if len(s.endings) == 0 || !s.putOff.IsZero() && now.Sub(s.putOff) >= holdMax {
+		return now
+	}
+	return s.endings[len(s.endings)-1].Add(endingsQuiet)
 }
 
 func (s *Schedule) holding(now time.Time) bool {
@@ -102,7 +119,13 @@ func (s *Schedule) Due(now time.Time) bool {
 		s.owed = true
 		return false
 	}
-	s.next = now.Add(s.policy.Interval)
+	if quiet := s.quietAt(now); now.Before(quiet) {
+		if s.next = quiet; s.putOff.IsZero() {
+			s.putOff = now
+		}
+		return false
+	}
+	s.next, s.putOff = now.Add(s.policy.Interval), time.Time{}
 	if s.holding(now) {
 		return false
 	}
@@ -140,9 +163,13 @@ func (s *Schedule) Done(now time.Time) {
 
 // Final tells whether the last checkpoint of a shutdown is to be captured: one that is marked open when workers are
 // left running, or clean when all were ended and reaped. A write that is under way is waited for first, and its
-// Done reported. Not for a daemon that did nothing, and not while holding: the last good one stands.
-func (s *Schedule) Final(now time.Time) bool {
+// Done reported. Not for a daemon that did nothing, and not while holding: the last good one stands. So it does
+// when workers are left running and terminals have just begun to end of themselves.
+func (s *Schedule) Final(now time.Time, shutdown string) bool {
 	if !s.policy.Enabled || !s.active || s.writing || s.holding(now) {
+		return false
+	}
+	if shutdown == ShutdownOpen && now.Before(s.quietAt(now)) {
 		return false
 	}
 	s.writing = true

@@ -37,7 +37,7 @@ func (b *beat) captures(d time.Duration) (n int) {
 
 func TestAFreshDaemonIsDormantUntilSomethingIsDone(t *testing.T) {
 	b := newBeat(false)
-	if n := b.captures(time.Hour); n != 0 || b.Final(b.now) {
+	if n := b.captures(time.Hour); n != 0 || b.Final(b.now, ShutdownOpen) {
 		t.Errorf("%d captures of nothing", n)
 	}
 	if _, ok := b.Wake(); ok {
@@ -71,7 +71,7 @@ func TestOneWriteAtATimeAndTicksCoalesce(t *testing.T) {
 			t.Fatalf("request: %v", err)
 		}
 	}
-	if b.Final(b.now) {
+	if b.Final(b.now, ShutdownOpen) {
 		t.Error("a last one beside one that is under way")
 	}
 	b.Done(b.now)
@@ -94,7 +94,7 @@ func TestDisabled(t *testing.T) {
 	b := newBeat(true)
 	off := DefaultPolicy()
 	b.SetPolicy(off, b.now)
-	if err := b.Request(b.now); !errors.Is(err, ErrDisabled) || b.captures(time.Hour) != 0 || b.Final(b.now) {
+	if err := b.Request(b.now); !errors.Is(err, ErrDisabled) || b.captures(time.Hour) != 0 || b.Final(b.now, ShutdownOpen) {
 		t.Errorf("writes though disabled: %v", err)
 	}
 	b.SetPolicy(on(3), b.now)
@@ -113,13 +113,62 @@ func TestAShutdownOfTheHostSavesNothing(t *testing.T) {
 		for running := 33; running >= last; running-- {
 			b.after(100*time.Millisecond).Ended(b.now, running)
 		}
-		if n := b.captures(2 * time.Minute); n != 0 || b.Final(b.now) {
+		if n := b.captures(2 * time.Minute); n != 0 || b.Final(b.now, ShutdownOpen) {
 			t.Errorf("%s: %d captures of what was left", name, n)
 		}
 		b.Activate(b.now) // it was no shutdown: somebody goes on
-		if n := b.captures(time.Minute); n != 2 || !b.Final(b.now) {
+		if n := b.captures(time.Minute); n != 2 || !b.Final(b.now, ShutdownOpen) {
 			t.Errorf("%s: %d captures behind a mutation", name, n)
 		}
+	}
+}
+
+// Between the first terminals that end and the most of them nothing is written either: that would be less than there was,
+// and the newest.
+func TestNothingIsWrittenWhileTerminalsEnd(t *testing.T) {
+	b := newBeat(true)
+	b.after(30*time.Second-time.Millisecond).Ended(b.now, 3)
+	if b.after(time.Second).Due(b.now) || b.Final(b.now, ShutdownOpen) {
+		t.Error("written a second after a terminal ended")
+	}
+	if next, ok := b.Wake(); !ok || next.Sub(b.now) != time.Second {
+		t.Errorf("wakes at %v", next)
+	}
+	if !b.Final(b.now, ShutdownClean) { // everything else was ended and reaped
+		t.Error("no clean one")
+	}
+	b.Done(b.now)
+	if !b.after(time.Second).Due(b.now) {
+		t.Error("put off though nothing more ended")
+	}
+	b.Done(b.now)
+	b.after(time.Minute)
+	for waited := time.Duration(0); waited < holdMax; waited += time.Second { // they end and end, of very many
+		if b.Ended(b.now, 5000); b.Due(b.now) {
+			t.Fatalf("written after %v", waited)
+		}
+		b.after(time.Second)
+	}
+	if b.Ended(b.now, 5000); !b.Due(b.now) {
+		t.Error("put off for ever")
+	}
+}
+
+// The last terminal ends of itself, and then somebody ends spawnd: how things stand is what they leave.
+func TestAnEndThatSomebodyAsksForIsNoShutdownOfTheHost(t *testing.T) {
+	b := newBeat(true)
+	b.Ended(b.now, 0)
+	if b.Final(b.now, ShutdownClean) {
+		t.Fatal("the last good one does not stand")
+	}
+	b.EndAsked()
+	if !b.Final(b.now, ShutdownClean) {
+		t.Error("nothing is written")
+	}
+	fresh := newBeat(false)
+	fresh.EndAsked()
+	if fresh.Final(fresh.now, ShutdownClean) {
+		t.Error("a daemon that did nothing crowds out what there is")
 	}
 }
 

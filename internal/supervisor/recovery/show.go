@@ -10,13 +10,16 @@ import (
 
 // Shown is an archive as viewers see it: what a worker's terminal is to a live pane. Nothing feeds it. Its methods may
 // be called from several goroutines.
+//
+// It keeps text and no cells: those are made of it for whoever looks, and nobody looks at most archives. So a checkpoint of
+// many large screens costs what its file does.
 type Shown struct {
 	Cols, Rows int
 
 	mu struct {
 		sync.Mutex
-		terminal *emulator.Terminal
-		history  []byte // its committed lines
+		screen  []string // as its cells show it: made into cells again, it is the same
+		history []byte   // its committed lines
 	}
 }
 
@@ -28,9 +31,20 @@ func (a *Archive) Show() (*Shown, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.mu.terminal = t
 	s.Cols, s.Rows = t.Size()
+	if len(a.Text.Screen) > 0 {
+		s.mu.screen = t.View(true, false).Plain
+	}
 	return s, nil
+}
+
+// terminalLocked makes the cells. Should rows that were cells before not be fit for that, they are lost, and nothing else.
+func (s *Shown) terminalLocked() *emulator.Terminal {
+	t, _, err := emulator.Hydrate(s.Cols, s.Rows, emulator.Plain{Screen: s.mu.screen}, nil)
+	if err != nil {
+		return emulator.New(s.Cols, s.Rows, nil)
+	}
+	return t
 }
 
 // lines takes the history while it is hydrated. A terminal that nothing feeds says nothing else.
@@ -46,7 +60,7 @@ func (s *Shown) Blank() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.mu.history)
-	s.mu.history, s.mu.terminal = nil, emulator.New(s.Cols, s.Rows, nil)
+	s.mu.history, s.mu.screen = nil, nil
 }
 
 // HistoryLen is the number of bytes of the history's lines.
@@ -63,14 +77,14 @@ func (s *Shown) AppendReplay(dst []byte, history bool) []byte {
 	if history {
 		dst = append(emulator.AppendReplayHead(dst, s.Cols, s.Rows), s.mu.history...)
 	}
-	return s.mu.terminal.AppendRepaint(emulator.AppendGeometry(dst, s.Cols, s.Rows))
+	return s.terminalLocked().AppendRepaint(emulator.AppendGeometry(dst, s.Cols, s.Rows))
 }
 
 // Screen are its rows from the top, without the blanks at their ends, and once more with their styles if they are asked for.
 func (s *Shown) Screen(styled bool) (plain, withStyle []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v := s.mu.terminal.View(true, styled)
+	v := s.terminalLocked().View(true, styled)
 	return v.Plain, v.Styled
 }
 
@@ -78,9 +92,6 @@ func (s *Shown) Screen(styled bool) (plain, withStyle []string) {
 func (s *Shown) History(rowsMax, bytesMax int, styled bool) (plain, withStyle []string, cut bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if styled {
-		return emulator.StyledHistory(s.mu.history, s.Cols, rowsMax, bytesMax)
-	}
-	plain, cut = emulator.PlainHistory(s.mu.history, s.Cols, rowsMax, bytesMax)
-	return plain, nil, cut
+	h := emulator.RowsOf(s.mu.history, s.Cols, rowsMax, bytesMax, styled)
+	return h.Plain, h.Styled, h.Cut
 }

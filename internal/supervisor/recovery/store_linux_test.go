@@ -94,6 +94,9 @@ func TestAFullFileSystem(t *testing.T) {
 			for range 20 {
 				before := held(t, s)
 				restore := test.exhaust(t, at)
+				if err := s.Probe(); name != "bytes" && (!errors.Is(err, ErrIO) || !errors.Is(err, test.errno)) {
+					t.Errorf("probe: %v", err)
+				}
 				_, err := s.Publish(context.Background(), body(w.now, 2, strings.Repeat("x", 20_000)))
 				if !errors.Is(err, ErrIO) || !errors.Is(err, test.errno) || errors.Is(err, ErrUnknown) {
 					t.Errorf("error %v", err)
@@ -108,6 +111,7 @@ func TestAFullFileSystem(t *testing.T) {
 					t.Errorf("left %s", left)
 				}
 				restore()
+				must(t, s.Probe())
 				w.publish(t, s, 1, "next")
 			}
 			if stats := s.Stats(); stats.LastError != "" || stats.Valid != 2 {

@@ -411,6 +411,7 @@ func TestLeading(t *testing.T) {
 	entry := func(gen int64, minute int64, panes, running int, shutdown string) Entry {
 		return Entry{ID: fmt.Sprint(gen), Status: StatusValid, Generation: gen, CapturedAt: noon.Plus(60 * minute), Panes: panes, Running: running, Shutdown: shutdown}
 	}
+	texts := func(e Entry, n int) Entry { e.TextPanes = n; return e }
 	const o, c = ShutdownOpen, ShutdownClean
 	for name, test := range map[string]struct {
 		entries []Entry
@@ -425,6 +426,9 @@ func TestLeading(t *testing.T) {
 		"all dead":                           {[]Entry{entry(1, 0, 5, 5, o), entry(2, 1, 5, 0, o)}, "1"},
 		"clean":                              {[]Entry{entry(1, 0, 5, 5, o), entry(2, 1, 5, 0, c)}, "2"},
 		"clean and small":                    {[]Entry{entry(1, 0, 5, 5, o), entry(2, 1, 1, 0, c)}, "1"},
+		"most texts gone":                    {[]Entry{texts(entry(1, 0, 5, 5, o), 5), texts(entry(2, 1, 5, 5, o), 2)}, "1"},
+		"most texts there":                   {[]Entry{texts(entry(1, 0, 5, 5, o), 4), texts(entry(2, 1, 5, 5, o), 2)}, "2"},
+		"clean and without text":             {[]Entry{texts(entry(1, 0, 5, 5, o), 1), entry(2, 1, 5, 0, c)}, "1"},
 		"small, but a while later":           {[]Entry{entry(1, 0, 5, 5, o), entry(2, 11, 1, 1, o)}, "2"},
 		"step by step":                       {[]Entry{entry(1, 0, 40, 40, o), entry(2, 1, 40, 15, o), entry(3, 2, 40, 5, o), entry(4, 3, 0, 0, o)}, "1"},
 		"the good one has expired":           {[]Entry{{ID: "1", Status: StatusExpired, Panes: 9}, entry(2, 1, 1, 1, o)}, "2"},

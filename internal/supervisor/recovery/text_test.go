@@ -45,13 +45,13 @@ func TestFitOmitsTextFromTheHighestPaneDown(t *testing.T) {
 	for _, i := range []int{0, 3, 7, 11} {
 		c.Panes[i].Text = ClipText([]string{`quoted "x" \ é 😀`}, []string{strings.Repeat(`\"`, i)}, 10, 1000, noon, noon+1)
 	}
-	whole, kept, err := Fit(c, FileBytesMax)
+	whole, kept, err := fitFile(c, FileBytesMax)
 	if err != nil || !reflect.DeepEqual(kept, c) {
 		t.Fatalf("all fits, and got %+v, %v", kept, err)
 	}
 	least := 0
 	for size := len(whole); ; size-- {
-		file, kept, err := Fit(c, size)
+		file, kept, err := fitFile(c, size)
 		if errors.Is(err, ErrSize) {
 			least = size + 1
 			break
@@ -185,6 +185,7 @@ func TestCaptureSortsAndKeepsAnArchivesTimes(t *testing.T) {
 			{ID: "p12", Window: "w1", Session: "s2", Cols: 80, Rows: 1, Float: &Float{Z: 4}, Archive: &ArchiveFacts{ProcessInterrupted, TextExpired, 0, 0}},
 			{ID: "p13", Window: "w1", Session: "s2", Cols: 80, Rows: 1, Running: true, Float: &Float{Z: 5}},
 			{ID: "p14", Window: "w1", Session: "s2", Cols: 80, Rows: 1, Running: true, Float: &Float{Z: 6}},
+			{ID: "p15", Window: "w1", Session: "s2", Cols: 80, Rows: 1, Lost: true, Float: &Float{Z: 7}},
 		},
 		rows: map[string]Rows{"p9": {[]string{"nine"}, nil}, "p10": {[]string{"ten"}, []string{"old"}}, "p11": {[]string{"gone"}, nil}, "p12": {[]string{"gone"}, nil},
 			"p13": {[]string{"with \x1b[31m"}, nil}},
@@ -206,6 +207,7 @@ func TestCaptureSortsAndKeepsAnArchivesTimes(t *testing.T) {
 		fmt.Sprintf("p12 exited interrupted false expired %d %d []", -noon, -noon),
 		fmt.Sprintf("p13 running  false omitted %d %d []", -noon, -noon),
 		fmt.Sprintf("p14 running  false omitted %d %d []", -noon, -noon),
+		fmt.Sprintf("p15 exited interrupted false omitted %d %d []", -noon, -noon),
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("captured\n%s, want\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

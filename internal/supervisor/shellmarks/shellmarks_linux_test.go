@@ -26,6 +26,7 @@ type shell struct {
 	output chan []byte
 	seen   string
 	home   string
+	nonce  string
 }
 
 func start(t *testing.T, argv []string, files map[string]string, extra ...string) *shell {
@@ -53,12 +54,12 @@ func start(t *testing.T, argv []string, files map[string]string, extra ...string
 		t.Fatal(err)
 	}
 	env := append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "LANG=C.UTF-8"}, extra...)
-	argv, env = scripts.Dress(argv, env)
+	argv, env = scripts.Dress("test", argv, env)
 	term, err := pty.Start(pty.Options{Argv: argv, Env: env, Cwd: home, Cols: 200, Rows: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &shell{T: t, term: term, output: make(chan []byte, 64), home: home}
+	s := &shell{T: t, term: term, output: make(chan []byte, 64), home: home, nonce: scripts.Nonce("test")}
 	go s.read()
 	t.Cleanup(s.end)
 	return s
@@ -118,9 +119,9 @@ func (s *shell) run(line string) string {
 	if _, err := s.term.Write([]byte(line + "\r")); err != nil {
 		s.Fatal(err)
 	}
-	s.until(`\x1b\]133;C[^\a\x1b]*(\a|\x1b\\)`)
-	out := s.until(`\x1b\]133;D[^\a\x1b]*(\a|\x1b\\)`)
-	s.until(`\x1b\]133;A`)
+	s.until(`\x1b\]133;C;nonce=` + s.nonce + `\a`)
+	out := s.until(`\x1b\]133;D;[0-9]+;nonce=` + s.nonce + `\a`)
+	s.until(`\x1b\]133;A;nonce=` + s.nonce + `\a`)
 	return out
 }
 
@@ -131,9 +132,45 @@ func (s *shell) requireMarks() {
 	for _, c := range []struct{ line, wrote, status string }{
 		{"echo hello $HOME", "hello " + s.home, "0"}, {"false", "", "1"}, {"sh -c 'exit 42'", "", "42"},
 	} {
-		if out := s.run(c.line); !strings.Contains(out, c.wrote) || !regexp.MustCompile(`133;D;`+c.status+`\b`).MatchString(out) {
-			s.Errorf("%q gave %q, want status %s", c.line, out, c.status)
-		}
+		s.requireStatus(c.line, c.wrote, c.status)
+	}
+	s.requireStatus(`env | grep -cF "$__spawn_nonce"`, "0\r\n", "1") // no program has it
+}
+
+func (s *shell) requireStatus(line, wrote, status string) {
+	s.Helper()
+	if out := s.run(line); !strings.Contains(out, wrote) || !strings.Contains(out, "133;D;"+status+";") {
+		s.Errorf("%q gave %q, want %q and status %s", line, out, wrote, status)
+	}
+}
+
+// Whatever the user makes of PROMPT_COMMAND and of the prompts, the status is the command's.
+func TestBashMarksOutliveWhatTheUserChanges(t *testing.T) {
+	for name, change := range map[string]string{
+		"a word in front":              `PROMPT_COMMAND="history -a; $PROMPT_COMMAND"`,
+		"twice":                        `PROMPT_COMMAND="true; $PROMPT_COMMAND"; PROMPT_COMMAND="history -a; $PROMPT_COMMAND"`,
+		"an element in front":          `PROMPT_COMMAND=(true "${PROMPT_COMMAND[@]}")`,
+		"a word in front of the first": `PROMPT_COMMAND=("history -a; ${PROMPT_COMMAND[0]}" true)`,
+		"none":                         `PROMPT_COMMAND=`,
+		"no variable":                  `unset PROMPT_COMMAND`,
+		"another":                      `PROMPT_COMMAND=true`,
+		"prompts behind":               `PROMPT_COMMAND+='; PS1="\$? \u\$ "'`,
+		"exported":                     `export PS1 PS0; set -a; set -u`,
+		"strict":                       `set -u; PROMPT_COMMAND="history -a; $PROMPT_COMMAND"`,
+		"other prompts":                `PS0=; PS1='$(true)new> '`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := start(t, []string{"bash", "-l"}, nil)
+			s.until(`\x1b\]133;B`)
+			if _, err := s.term.Write([]byte(change + "\r")); err != nil {
+				t.Fatal(err)
+			}
+			s.until(`\x1b\]133;D;0;nonce=` + s.nonce) // here or there, before the prompt or in it
+			for _, status := range []string{"3", "0", "4"} {
+				s.requireStatus("echo hi; (exit "+status+")", "hi\r\n", status)
+			}
+			s.requireStatus(`env | grep -cF "$__spawn_nonce"`, "0\r\n", "1")
+		})
 	}
 }
 
@@ -238,11 +275,11 @@ func TestOtherStartsStayAsTheyAre(t *testing.T) {
 	s := Scripts{dir: "/x"}
 	env := []string{"A=1"}
 	for _, argv := range [][]string{{"/bin/dash", "-l"}, {"bash", "-c", "true"}, {"bash", "script"}, {"zsh", "--no-rcs"}, {}} {
-		if gotArgv, gotEnv := s.Dress(argv, env); !slices.Equal(gotArgv, argv) || !slices.Equal(gotEnv, env) {
+		if gotArgv, gotEnv := s.Dress("test", argv, env); !slices.Equal(gotArgv, argv) || !slices.Equal(gotEnv, env) {
 			t.Errorf("%q became %q with %q", argv, gotArgv, gotEnv)
 		}
 	}
-	if argv, got := (Scripts{}).Dress([]string{"bash"}, env); len(argv) != 1 || !slices.Equal(got, env) {
+	if argv, got := (Scripts{}).Dress("test", []string{"bash"}, env); len(argv) != 1 || !slices.Equal(got, env) {
 		t.Errorf("the zero value dresses: %q", argv)
 	}
 }
@@ -273,5 +310,34 @@ func TestInstallReplacesAnotherVersion(t *testing.T) {
 	}
 	if _, err := Install(dir); err == nil {
 		t.Error("a link passes for the folder")
+	}
+}
+
+// The next spawnd knows the shells that live. A secret that is lost is another one.
+func TestNoncesOutliveSpawnd(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "shell")
+	install := func() Scripts {
+		t.Helper()
+		s, err := Install(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st, err := os.Stat(filepath.Join(dir, secretFile)); err != nil || st.Mode().Perm() != fileMode || st.Size() != secretBytes {
+			t.Errorf("the secret is %v, %v", st, err)
+		}
+		return s
+	}
+	s := install()
+	if a, b := s.Nonce("a"), s.Nonce("b"); a == b || len(a) != 2*nonceBytes || a != install().Nonce("a") {
+		t.Errorf("nonces %q and %q", a, b)
+	}
+	if err := os.WriteFile(filepath.Join(dir, secretFile), []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if install().Nonce("a") == s.Nonce("a") {
+		t.Error("it was made of half a secret")
+	}
+	if n := (Scripts{}).Nonce("a"); n != "" {
+		t.Errorf("the zero value makes %q", n)
 	}
 }

@@ -4,6 +4,7 @@ package texts
 
 import (
 	"context"
+	"iter"
 
 	"spawn/internal/sessiond/wire"
 	"spawn/internal/supervisor/verbs"
@@ -13,17 +14,53 @@ import (
 type sheet struct {
 	first  int
 	plain  []string
-	styled []string // as many, or none
-	cut    bool     // older rows exist
+	styled []string     // as many, or none
+	wraps  map[int]bool // rows, by number, that continue the one before
+	cut    bool         // older rows exist
 }
 
 // sheetOf puts history and screen of a capture together.
 func sheetOf(shot wire.Capture) sheet {
-	return sheet{
+	s := sheet{
 		first: -len(shot.History), cut: shot.Clipped || shot.Oversize,
 		plain:  append(append([]string{}, shot.History...), shot.Screen...),
 		styled: append(append([]string{}, shot.StyledHistory...), shot.StyledScreen...),
+		wraps:  make(map[int]bool, len(shot.HistoryWraps)+len(shot.ScreenWraps)),
 	}
+	for _, i := range shot.HistoryWraps {
+		s.wraps[s.first+i] = true
+	}
+	for _, i := range shot.ScreenWraps {
+		s.wraps[i] = true
+	}
+	return s
+}
+
+// backward goes through the lines, the newest first: from and to are the rows of plain that a line takes, without to.
+func (s sheet) backward() iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) {
+		for to := len(s.plain); to > 0; {
+			from := to - 1
+			for from > 0 && s.wraps[s.first+from] {
+				from--
+			}
+			if !yield(from, to) {
+				return
+			}
+			to = from
+		}
+	}
+}
+
+// continued are the numbers of the rows that continue the one before, which is there too.
+func (s sheet) continued() []int {
+	var numbers []int
+	for i := 1; i < len(s.plain); i++ {
+		if s.wraps[s.first+i] {
+			numbers = append(numbers, s.first+i)
+		}
+	}
+	return numbers
 }
 
 // between leaves the rows from first to last.
@@ -78,7 +115,7 @@ func Capture(ctx context.Context, t Terminal, p verbs.PaneCaptureParams) (verbs.
 		reach = min(reach, -p.First)
 	}
 	styled := p.Format == "styled"
-	shot, err := document(ctx, t, wire.CaptureReq{What: parts[p.Part], MaxRows: uint32(min(reach, captureRows)), MaxBytes: captureBytes, Styled: styled})
+	shot, err := document(ctx, t, wire.CaptureReq{What: parts[p.Part], MaxRows: uint32(min(reach, captureRows)), MaxBytes: captureBytes, Styled: styled, Wraps: true})
 	if err != nil {
 		return verbs.PaneCaptureResult{}, err
 	}
@@ -99,7 +136,7 @@ func Capture(ctx context.Context, t Terminal, p verbs.PaneCaptureParams) (verbs.
 	fit := newest(lines, answerBytes)
 	s = s.newest(len(fit))
 	return verbs.PaneCaptureResult{
-		Cols: shot.Cols, Rows: shot.Rows, First: s.first, Lines: fit, More: s.cut,
+		Cols: shot.Cols, Rows: shot.Rows, First: s.first, Lines: fit, Continued: s.continued(), More: s.cut,
 		Cursor: verbs.Cursor{Col: shot.Cursor.Col, Row: shot.Cursor.Row, Visible: shot.Cursor.Visible},
 		Modes: verbs.Modes{
 			Alternate: shot.Alternate, BracketedPaste: shot.Modes.BracketedPaste, ApplicationKeys: shot.Modes.CursorKeys, Mouse: shot.Modes.Mouse != 0,

@@ -193,6 +193,44 @@ func TestMatchesAreCountedInColumns(t *testing.T) {
 	})
 }
 
+// What the width of the terminal cut into rows is one line again, from the history over into the screen.
+func TestALineThatWrapsIsOne(t *testing.T) {
+	bubble(t, func(s *screen) {
+		s.shot.Cols, s.shot.History = 6, []string{"of old", "漢字ab", "see ht"}
+		s.shot.Screen = []string{"tps://", "x.org/", "ready  "}
+		s.shot.HistoryWraps, s.shot.ScreenWraps = []int{1}, []int{0, 1, 2}
+		for _, c := range []struct {
+			text string
+			want verbs.Match
+		}{
+			{"https://x.org/ready", verbs.Match{Row: -1, Col: 4, Length: 19, Line: "see https://x.org/ready"}},
+			{"tps", verbs.Match{Row: 0, Col: 0, Length: 3, Line: "tps://"}},
+			{"/x", verbs.Match{Row: 0, Col: 5, Length: 2, Line: "tps://x.org/"}},
+			{"d漢字a", verbs.Match{Row: -3, Col: 5, Length: 6, Line: "of old漢字ab"}},
+			{"b", verbs.Match{Row: -2, Col: 5, Length: 1, Line: "漢字ab"}},
+		} {
+			r, err := Search(s.Context(), s, verbs.PaneSearchParams{Text: c.text})
+			if err != nil || !slices.Equal(r.Matches, []verbs.Match{c.want}) {
+				s.Errorf("%s: %+v, %v", c.text, r, err)
+			}
+		}
+		if r, err := Search(s.Context(), s, verbs.PaneSearchParams{Text: "bsee"}); err != nil || len(r.Matches) != 0 {
+			s.Errorf("two lines taken for one: %+v, %v", r, err)
+		}
+		w, err := Wait(s.Context(), s, verbs.PaneWaitParams{Regex: "https://x.org/ready$"})
+		if err != nil || w.Line != "see https://x.org/ready" {
+			s.Errorf("%+v, %v", w, err)
+		}
+		c, err := Capture(s.Context(), s, verbs.PaneCaptureParams{Part: "all"})
+		if err != nil || !slices.Equal(c.Continued, []int{-2, 0, 1, 2}) {
+			s.Errorf("%+v, %v", c, err)
+		}
+		if c, err = Capture(s.Context(), s, verbs.PaneCaptureParams{Part: "all", First: 1}); err != nil || !slices.Equal(c.Continued, []int{2}) {
+			s.Errorf("%+v, %v", c, err)
+		}
+	})
+}
+
 func TestKeysAndPastesAreWhatTheProgramAskedFor(t *testing.T) {
 	bubble(t, func(s *screen) {
 		s.shot.Modes = wire.CaptureModes{CursorKeys: true, BracketedPaste: true}

@@ -112,9 +112,19 @@ func (s *screen) sayLocked(text string) {
 	if !ok {
 		s.Errorf("%s is no mark", text)
 	}
-	s.heard.Prompt.Last = m.Kind
-	if m.Kind == 'D' {
-		s.heard.Prompt.Ended = &m
+	p := &s.heard.Prompt
+	if !p.Voice.Trusts(m) {
+		return
+	}
+	p.Last = m.Kind
+	p.Marks++
+	switch m.Kind {
+	case 'B':
+		p.Ends = true
+	case 'C':
+		p.Ended = nil
+	case 'D':
+		p.Ended = &m
 	}
 }
 

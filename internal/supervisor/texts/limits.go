@@ -13,6 +13,8 @@ const (
 	lookEvery = 100 * time.Millisecond
 	// partialBytesMax bounds the unfinished line in which a wait looks for a text; the rest is its front.
 	partialBytesMax = 64 << 10
+	// aboveRowsMax bounds the rows above the screen in which a wait looks for the front of the screen's first line.
+	aboveRowsMax = 1000
 	// marksGrace is how long a shell that has marked nothing yet may take to its first prompt, and one whose
 	// command is over to make the next.
 	marksGrace = 3 * time.Second
@@ -22,6 +24,10 @@ const (
 	// refusedAfter is how long a shell that shows a prompt behind what was typed, and begins no command, is
 	// waited for: it has refused the line. Shells also show a prompt again and begin right after it.
 	refusedAfter = 2 * time.Second
+
+	// openLinesMax bounds how many panes are remembered whose shell has begun nothing for a line: more than hold
+	// that many people and agents at work, and a pane that is gone is never asked about again.
+	openLinesMax = 1024
 
 	// captureRows and captureBytes bound what one capture asks the worker for.
 	captureRows  = 100_000

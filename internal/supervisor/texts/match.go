@@ -69,11 +69,14 @@ func (l *lines) in(raw []byte) (string, bool) {
 	return text, text != "" && l.match.MatchString(text)
 }
 
-// first returns the first row that matches.
-func first(re *regexp.Regexp, rows []string) (string, bool) {
-	for _, row := range rows {
-		if row = bare(row); row != "" && re.MatchString(row) {
-			return row, true
+// onScreen returns the last line that matches of those that are on the screen, or end there.
+func onScreen(s sheet, re *regexp.Regexp) (string, bool) {
+	for from, to := range s.backward() {
+		if s.first+to <= 0 {
+			break
+		}
+		if line := bare(strings.Join(s.plain[from:to], "")); line != "" && re.MatchString(line) {
+			return line, true
 		}
 	}
 	return "", false

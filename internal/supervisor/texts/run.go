@@ -21,6 +21,9 @@ type Runs struct {
 	mu struct {
 		sync.Mutex
 		panes map[string]bool
+		// open are the lines that were typed and that no command began for, by pane, with the number of marks that
+		// had come by then. The shell may wait for the rest of one, and would take the next for that.
+		open map[string]uint64
 	}
 }
 
@@ -31,7 +34,7 @@ func (r *Runs) enter(pane string) bool {
 		return false
 	}
 	if r.mu.panes == nil {
-		r.mu.panes = map[string]bool{}
+		r.mu.panes, r.mu.open = map[string]bool{}, map[string]uint64{}
 	}
 	r.mu.panes[pane] = true
 	return true
@@ -41,6 +44,31 @@ func (r *Runs) leave(pane string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.mu.panes, pane)
+}
+
+// leaveOpen notes that nothing has come of a line that was typed. Where there are too many such panes one is
+// forgotten: most of them are long gone.
+func (r *Runs) leaveOpen(pane string, marks uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for other := range r.mu.open {
+		if len(r.mu.open) < openLinesMax {
+			break
+		}
+		delete(r.mu.open, other)
+	}
+	r.mu.open[pane] = marks
+}
+
+// stillOpen reports whether the shell has not marked anything since such a line was typed.
+func (r *Runs) stillOpen(pane string, p fanout.Prompt) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	marks, open := r.mu.open[pane]
+	if open && marks != p.Marks {
+		delete(r.mu.open, pane)
+	}
+	return open && marks == p.Marks
 }
 
 // Run types a command at the shell's prompt and returns what it put out, and its status. When ctx ends first the
@@ -56,7 +84,7 @@ func (r *Runs) Run(ctx context.Context, t Terminal, p verbs.PaneRunParams) (verb
 		return verbs.PaneRunResult{}, err
 	}
 	defer f.Close()
-	if err := awaitPrompt(ctx, f); err != nil {
+	if err := r.awaitPrompt(ctx, p.Pane, f); err != nil {
 		return verbs.PaneRunResult{}, err
 	}
 	m, err := modes(ctx, t)
@@ -69,14 +97,18 @@ func (r *Runs) Run(ctx context.Context, t Terminal, p verbs.PaneRunParams) (verb
 	}
 	// The capture came behind every mark of the output that it shows, so now the news is not late any more. What
 	// was put out before belongs to nobody here.
-	if h := f.Take(); !h.Prompt.At() {
-		return verbs.PaneRunResult{}, verbs.Errorf(verbs.CodeNotAtPrompt, "the shell is not at its prompt: a command runs")
+	h := f.Take()
+	if !h.Prompt.Idle() {
+		return verbs.PaneRunResult{}, busy()
 	}
 	if err := t.Type(ctx, line); err != nil {
 		return verbs.PaneRunResult{}, err
 	}
-	var of turn
+	of := turn{voice: h.Prompt.Voice, ends: h.Prompt.Ends}
 	if err := of.follow(ctx, f); err != nil {
+		if of.stage == typed {
+			r.leaveOpen(p.Pane, h.Prompt.Marks)
+		}
 		return verbs.PaneRunResult{}, err
 	}
 	result := of.result(p.Max)
@@ -84,33 +116,40 @@ func (r *Runs) Run(ctx context.Context, t Terminal, p verbs.PaneRunParams) (verb
 	return result, nil
 }
 
+func busy() error {
+	return verbs.Errorf(verbs.CodeNotAtPrompt, "the shell is not at its prompt: a command runs")
+}
+
 // awaitPrompt gives the shell a moment to start or to come back to its prompt: that news is a little late.
-func awaitPrompt(ctx context.Context, f Follower) error {
+func (r *Runs) awaitPrompt(ctx context.Context, pane string, f Follower) error {
 	start, back := time.NewTimer(marksGrace), time.NewTimer(promptGrace)
 	defer start.Stop()
 	defer back.Stop()
-	var h fanout.Heard
 	for {
-		h = f.Take()
+		h := f.Take()
+		open := r.stillOpen(pane, h.Prompt)
 		switch {
 		case h.Exit != nil || h.Ended:
 			return ended()
-		case h.Prompt.At():
+		case h.Prompt.At() && !open:
 			return nil
 		}
-		var busy <-chan time.Time
-		if h.Prompt.Last == 'C' {
-			busy = back.C
+		var soon <-chan time.Time
+		if h.Prompt.Last != 0 {
+			soon = back.C
 		}
 		select {
 		case <-f.Ready():
-		case <-busy:
-			return verbs.Errorf(verbs.CodeNotAtPrompt, "the shell is not at its prompt: a command runs")
-		case <-start.C:
-			if h.Prompt.Last == 0 {
-				return unmarked()
+		case <-soon:
+			if !open && h.Prompt.Idle() {
+				return nil // it does not mark its prompts, or not this one
 			}
-			return verbs.Errorf(verbs.CodeNotAtPrompt, "the shell does not come back to its prompt")
+			if open {
+				return verbs.Errorf(verbs.CodeNotAtPrompt, "the shell has begun nothing for the line before this one, and may wait for the rest of it: look at a capture; C-c ends the line")
+			}
+			return busy()
+		case <-start.C:
+			return unmarked()
 		case <-ctx.Done():
 			return late(ctx, "the shell did not come to its prompt in time; nothing was typed")
 		}
@@ -148,14 +187,14 @@ func (t *turn) follow(ctx context.Context, f Follower) error {
 		switch {
 		case t.stage == settled:
 			return nil
-		case (h.Exit != nil || h.Ended) && t.stage < over:
+		case (h.Exit != nil || h.Ended) && t.stage <= running:
 			return verbs.Errorf(verbs.CodeEnded, "the terminal ended while the command ran")
 		case h.Exit != nil || h.Ended:
 			return nil
 		case t.stage == before:
 		case t.stage == prompted:
 			clock.Reset(refusedAfter)
-		case t.stage == over:
+		case t.stage >= unsaid:
 			clock.Reset(promptGrace)
 		default:
 			clock.Stop()
@@ -164,9 +203,9 @@ func (t *turn) follow(ctx context.Context, f Follower) error {
 		case <-f.Ready():
 		case <-clock.C:
 			if t.stage == prompted {
-				return verbs.Errorf(verbs.CodeInvalidParams, "the shell ran no command for this line; a capture shows what it says").With("param", "command")
+				return verbs.Errorf(verbs.CodeOutcome, "the shell is at its prompt again and has marked no command for this line: it may have refused it, and whether something ran is not known; look at a capture")
 			}
-			return nil // its prompt is slow
+			return nil // its prompt is slow, or it does not say how the command ended
 		case <-ctx.Done():
 			return t.overdue(ctx)
 		}
@@ -177,8 +216,10 @@ func (t *turn) follow(ctx context.Context, f Follower) error {
 func (t *turn) overdue(ctx context.Context) error {
 	what := "the shell has not begun the command in time; it may yet"
 	switch t.stage {
-	case over:
+	case unsaid, over:
 		return nil
+	case prompted:
+		what = "the shell is at its prompt again and has marked no command for this line; whether one ran is not known"
 	case running:
 		what = "the command has not ended in time; it goes on"
 	}

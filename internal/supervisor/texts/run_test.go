@@ -4,6 +4,7 @@ package texts
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -105,7 +106,7 @@ func TestALineThatIsNoCommandIsTold(t *testing.T) {
 		got := s.run(s.Context(), &Runs{}, ")")
 		s.print("bash: syntax error\r\n")
 		s.mark("A", "B")
-		if r := <-got; !refused(r.err, verbs.CodeInvalidParams) {
+		if r := <-got; !refused(r.err, verbs.CodeOutcome) {
 			s.Errorf("%+v", r)
 		}
 		got = s.run(s.Context(), &Runs{}, "ls") // a prompt that is shown again before the command begins is none
@@ -127,6 +128,106 @@ func TestATerminalThatEndsMeanwhileHasNoResult(t *testing.T) {
 		s.mark("C")
 		s.exit(0)
 		if r := <-got; !refused(r.err, verbs.CodeEnded) {
+			s.Errorf("%+v", r)
+		}
+	})
+}
+
+// A shell may wait for the rest of a line. Whatever is typed then is a part of that, and what ends is not its own.
+func TestALineLeftOpenKeepsTheNextOneOut(t *testing.T) {
+	bubble(t, func(s *screen) {
+		var runs Runs
+		s.mark("A", "B")
+		ctx, cancel := context.WithTimeout(s.Context(), time.Minute)
+		defer cancel()
+		if r := <-s.run(ctx, &runs, `echo "x`); !refused(r.err, verbs.CodeTimeout) {
+			s.Errorf("%+v", r)
+		}
+		s.typed = nil
+		if r := <-s.run(s.Context(), &runs, `touch made"`); !refused(r.err, verbs.CodeNotAtPrompt) || len(s.typed) > 0 {
+			s.Errorf("%+v, typed %q", r, s.typed)
+		}
+		got := s.run(s.Context(), &runs, "ls") // somebody ends the line meanwhile
+		s.mark("A", "B")
+		s.mark("C", "D;0", "A", "B")
+		if r := <-got; r.err != nil || string(s.typed) != "ls\r" {
+			s.Errorf("%+v, typed %q", r, s.typed)
+		}
+	})
+}
+
+func TestLinesLeftOpenAreBounded(t *testing.T) {
+	var runs Runs
+	runs.enter("p0")
+	for i := range 2 * openLinesMax {
+		runs.leaveOpen(fmt.Sprintf("p%d", i), 1)
+	}
+	if n := len(runs.mu.open); n != openLinesMax {
+		t.Errorf("%d are remembered", n)
+	}
+	if last := fmt.Sprintf("p%d", 2*openLinesMax-1); !runs.stillOpen(last, fanout.Prompt{Marks: 1}) || runs.stillOpen(last, fanout.Prompt{Marks: 2}) {
+		t.Error("the last one is not")
+	}
+}
+
+// The prompt alone shows that a command is over, and then nobody knows how.
+func TestACommandWhoseEndIsNotMarkedHasNoStatus(t *testing.T) {
+	bubble(t, func(s *screen) {
+		s.mark("D;3", "A", "B")
+		got := s.run(s.Context(), &Runs{}, "ls")
+		s.mark("C")
+		s.print("one\r\n")
+		s.mark("A", "B")
+		s.print("$ ")
+		if r := <-got; r.err != nil || r.result.ExitCode != nil || r.result.Output != "one\n" || r.result.WaitedMS != uint32(promptGrace.Milliseconds()) {
+			s.Errorf("%+v", r)
+		}
+		got = s.run(s.Context(), &Runs{}, "ls") // its end is late, and counts
+		s.mark("C")
+		s.print("one\r\n")
+		s.mark("A", "B")
+		<-time.After(promptGrace / 2)
+		s.mark("D;4", "A", "B")
+		if r := <-got; r.err != nil || *r.result.ExitCode != 4 || r.result.Output != "one\n" {
+			s.Errorf("%+v", r)
+		}
+		got = s.run(s.Context(), &Runs{}, "ls") // the end of what somebody ran behind it does not
+		s.mark("C", "A", "B", "C", "D;5")
+		if r := <-got; r.err != nil || r.result.ExitCode != nil {
+			s.Errorf("%+v", r)
+		}
+	})
+}
+
+// Fish marks the beginning of its prompt alone.
+func TestAPromptWithoutAnEndIsNotWaitedFor(t *testing.T) {
+	bubble(t, func(s *screen) {
+		s.mark("A")
+		got := s.run(s.Context(), &Runs{}, "true")
+		s.mark("C", "D;0", "A")
+		if r := <-got; r.err != nil || r.result.WaitedMS != 0 {
+			s.Errorf("%+v", r)
+		}
+		got = s.run(s.Context(), &Runs{}, ")")
+		s.mark("A")
+		if r := <-got; !refused(r.err, verbs.CodeOutcome) {
+			s.Errorf("%+v", r)
+		}
+	})
+}
+
+// Once the shell has marked something with its nonce, nobody else's marks count.
+func TestAProgramEndsNoCommandInTheShellsName(t *testing.T) {
+	bubble(t, func(s *screen) {
+		s.heard.Prompt.Voice.Nonce = "n"
+		s.mark("A", "B") // of the user's own, as long as there are no others
+		got := s.run(s.Context(), &Runs{}, "ls")
+		s.mark("C;nonce=n")
+		s.mark("D;0", "A", "B", "D;0;nonce=m", "D;0;nonce=")
+		<-time.After(time.Hour)
+		s.print("late\r\n")
+		s.mark("D;3;nonce=n", "A;nonce=n", "B;nonce=n")
+		if r := <-got; r.err != nil || *r.result.ExitCode != 3 || r.result.Output != "late\n" {
 			s.Errorf("%+v", r)
 		}
 	})

@@ -5,20 +5,22 @@ package texts
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"spawn/internal/sessiond/emulator"
 	"spawn/internal/sessiond/wire"
 	"spawn/internal/supervisor/verbs"
 )
 
-// Search looks for a text in the history and on the primary screen. A match lies within one row, as wide as the
-// terminal is now.
+// Search looks for a text in the history and on the primary screen. A match lies within one line, which may go over
+// several rows of the terminal's present width.
 func Search(ctx context.Context, t Terminal, p verbs.PaneSearchParams) (verbs.PaneSearchResult, error) {
 	re, err := pattern(p.Text, p.Regex, p.IgnoreCase)
 	if err != nil {
 		return verbs.PaneSearchResult{}, err
 	}
-	shot, err := document(ctx, t, wire.CaptureReq{What: wire.CaptureAll, MaxRows: captureRows, MaxBytes: captureBytes})
+	req := wire.CaptureReq{What: wire.CaptureAll, MaxRows: captureRows, MaxBytes: captureBytes, Wraps: true}
+	shot, err := document(ctx, t, req)
 	if err != nil {
 		return verbs.PaneSearchResult{}, err
 	}
@@ -29,25 +31,41 @@ func Search(ctx context.Context, t Terminal, p verbs.PaneSearchParams) (verbs.Pa
 	s := sheetOf(shot)
 	result := verbs.PaneSearchResult{Matches: []verbs.Match{}, More: s.cut}
 	room := answerBytes
-	for i, row := range slices.Backward(shown(s.plain)) { // the newest are kept
-		found := re.FindAllStringIndex(row, -1)
+	for from, to := range s.backward() { // the newest are kept
+		line := bare(strings.Join(s.plain[from:to], ""))
+		found := re.FindAllStringIndex(line, -1)
 		for _, at := range slices.Backward(found) {
 			if at[0] == at[1] {
 				continue // nothing was found
 			}
-			if room -= encoded(row) + matchBytes; room < 0 || len(result.Matches) == most {
+			m := s.matchAt(from, line, at[0], at[1])
+			if room -= encoded(m.Line) + matchBytes; room < 0 || len(result.Matches) == most {
 				result.More = true
 				slices.Reverse(result.Matches)
 				return result, nil
 			}
-			result.Matches = append(result.Matches, verbs.Match{
-				Row: s.first + i, Col: uint16(emulator.Columns(row[:at[0]])), Length: uint16(emulator.Columns(row[at[0]:at[1]])), Line: row,
-			})
+			result.Matches = append(result.Matches, m)
 		}
 	}
 	slices.Reverse(result.Matches)
 	return result, nil
 }
 
-// matchBytes is more than a match takes in JSON beside its row.
+// matchAt describes a match between two bytes of a line that begins with a row.
+func (s sheet) matchAt(row int, line string, begin, end int) verbs.Match {
+	length := emulator.Columns(line[begin:end])
+	for ; begin >= len(s.plain[row]); row++ {
+		begin, end = begin-len(s.plain[row]), end-len(s.plain[row])
+	}
+	m := verbs.Match{Row: s.first + row, Col: uint16(emulator.Columns(s.plain[row][:begin])), Length: uint32(length)}
+	touched := s.plain[row]
+	for ; end > len(s.plain[row]); row++ {
+		end -= len(s.plain[row])
+		touched += s.plain[row+1]
+	}
+	m.Line = bare(touched)
+	return m
+}
+
+// matchBytes is more than a match takes in JSON beside its line.
 const matchBytes = 96

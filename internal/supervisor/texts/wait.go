@@ -5,6 +5,7 @@ package texts
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"spawn/internal/sessiond/wire"
@@ -104,40 +105,6 @@ func (w *waiter) idle(ctx context.Context, quiet time.Duration) (verbs.PaneWaitR
 	}
 }
 
-// command waits for the end of a command, by the shell's marks. With fresh it is the end of one that ends from
-// now on; else a shell that is at its prompt has ended its last command already.
-func (w *waiter) command(ctx context.Context, fresh bool) (verbs.PaneWaitResult, error) {
-	grace := time.NewTimer(marksGrace)
-	defer grace.Stop()
-	var scan turns.Scanner
-	var last *turns.Mark
-	for {
-		h := w.f.Take()
-		scan.Feed(h.Output, func(m turns.Mark) {
-			if m.Kind == 'D' && last == nil {
-				last = &m
-			}
-		})
-		switch {
-		case last != nil:
-			return verbs.PaneWaitResult{ExitCode: told(last)}, nil
-		case !fresh && h.Prompt.At():
-			return verbs.PaneWaitResult{ExitCode: told(h.Prompt.Ended)}, nil
-		case h.Exit != nil || h.Ended:
-			return verbs.PaneWaitResult{}, ended()
-		case h.Prompt.Last != 0:
-			grace.Stop()
-		}
-		select {
-		case <-w.f.Ready():
-		case <-grace.C:
-			return verbs.PaneWaitResult{}, unmarked()
-		case <-ctx.Done():
-			return verbs.PaneWaitResult{}, late(ctx, "no command has ended in time")
-		}
-	}
-}
-
 func unmarked() error {
 	return verbs.Errorf(verbs.CodeNoMarks, "the shell has not marked a prompt (OSC 133)")
 }
@@ -197,7 +164,10 @@ func (s *sight) look(ctx context.Context) (string, bool, error) {
 	if line, ok := s.unfinished(); ok || !s.screen {
 		return line, ok, nil
 	}
-	shot, err := s.t.Capture(ctx, wire.CaptureReq{What: wire.CaptureScreen})
+	shot, err := s.t.Capture(ctx, wire.CaptureReq{What: wire.CaptureScreen, Wraps: true})
+	if err == nil && !shot.Alternate && slices.Contains(shot.ScreenWraps, 0) { // the line at the top begins above it
+		shot, err = s.t.Capture(ctx, wire.CaptureReq{What: wire.CaptureAll, MaxRows: aboveRowsMax, MaxBytes: partialBytesMax, Wraps: true})
+	}
 	switch {
 	case errors.Is(err, fanout.ErrCaptures):
 		s.due = true
@@ -207,6 +177,6 @@ func (s *sight) look(ctx context.Context) (string, bool, error) {
 	case err != nil:
 		return "", false, err
 	}
-	line, ok := first(s.match, shot.Screen)
+	line, ok := onScreen(sheetOf(shot), s.match)
 	return line, ok, nil
 }

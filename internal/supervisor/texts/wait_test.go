@@ -157,6 +157,23 @@ func TestACommandsEndComesByMarks(t *testing.T) {
 		if r := <-got; r.err != nil || r.result.ExitCode != nil {
 			s.Errorf("a new one without a status: %+v", r)
 		}
+		got = s.wait(s.Context(), verbs.PaneWaitParams{Command: true, New: true})
+		s.mark("C", "A", "B")
+		if r := <-got; r.err != nil || r.result.ExitCode != nil || r.result.WaitedMS != uint32(promptGrace.Milliseconds()) {
+			s.Errorf("a new one that the prompt alone ends: %+v", r)
+		}
+		if r := <-s.wait(s.Context(), verbs.PaneWaitParams{Command: true}); r.err != nil || r.result.ExitCode != nil {
+			s.Errorf("its status is that of the one before: %+v", r)
+		}
+		s.heard.Prompt.Voice.Nonce = "n"
+		s.mark("C;nonce=n")
+		got = s.wait(s.Context(), verbs.PaneWaitParams{Command: true})
+		s.mark("D;0", "A", "B")
+		<-time.After(time.Hour)
+		s.mark("D;1;nonce=n")
+		if r := <-got; r.err != nil || *r.result.ExitCode != 1 {
+			s.Errorf("a program ends it: %+v", r)
+		}
 	})
 }
 

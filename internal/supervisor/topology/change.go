@@ -52,6 +52,22 @@ func (t Tree) SetActive(pane string) (Tree, error) {
 	})
 }
 
+// Focus is SetActive for a pane that somebody turned to: a float comes to the front as well.
+func (t Tree) Focus(pane string) (Tree, error) {
+	next, err := t.SetActive(pane)
+	if err != nil {
+		return t, err
+	}
+	if at, _ := next.Pane(pane); at.Float == nil {
+		return next, nil
+	}
+	raised, err := next.Raise(pane)
+	if err != nil {
+		return t, err
+	}
+	return raised, nil
+}
+
 // activate gives a pane of the window the keys. What has them is never behind a zoom.
 func (w *Window) activate(p Pane) {
 	w.Active = p.ID

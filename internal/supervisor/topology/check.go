@@ -61,7 +61,7 @@ func (t Tree) checkSessions() (map[string]int, error) {
 		if _, twice := at[s.ID]; twice {
 			return nil, fmt.Errorf("session %s is there twice", s.ID)
 		}
-		if clean, err := cleanSessionName(s.Name); err != nil || clean != s.Name {
+		if !IsSessionName(s.Name) {
 			return nil, fmt.Errorf("session %s has the name %q: %w", s.ID, s.Name, ErrName)
 		}
 		if windows[s.ID] == 0 && !s.Kept {
@@ -102,14 +102,14 @@ func (p Pane) check(t Tree) error {
 	if err := checkID('p', p.ID, t.Next.Pane); err != nil {
 		return err
 	}
-	if clean, err := CleanName(p.Name); err != nil || clean != p.Name {
+	if !IsName(p.Name) {
 		return fmt.Errorf("name %q: %w", p.Name, ErrName)
 	}
 	if CleanTitle(p.Title) != p.Title {
 		return fmt.Errorf("title %q: %w", p.Title, ErrName)
 	}
 	if p.Float != nil {
-		if err := p.Float.check(); err != nil {
+		if err := p.Float.Check(); err != nil {
 			return err
 		}
 		if p.Float.Z < 1 || p.Float.Z > t.Z {
@@ -118,6 +118,9 @@ func (p Pane) check(t Tree) error {
 	}
 	if err := checkTags(p.Tags); err != nil {
 		return err
+	}
+	if CleanArgv0(p.Argv0) != p.Argv0 {
+		return fmt.Errorf("argv0 %q: %w", p.Argv0, ErrName)
 	}
 	if p.End != nil {
 		if err := p.End.check(); err != nil {
@@ -138,6 +141,8 @@ func (p Pane) checkBacking() error {
 	switch {
 	case p.SessionID != "":
 		return errors.New("an archive has a worker")
+	case p.Argv0 != "":
+		return errors.New("an archive has a program")
 	case p.End == nil:
 		return errors.New("an archive has not ended")
 	case p.End.Known() && p.Archive.ProcessState == ProcessInterrupted:
@@ -179,7 +184,7 @@ func (w Window) check(next uint64, members int, panes map[string]Pane) error {
 	if err := checkID('w', w.ID, next); err != nil {
 		return err
 	}
-	if clean, err := CleanName(w.Name); err != nil || clean != w.Name {
+	if !IsName(w.Name) {
 		return fmt.Errorf("name %q: %w", w.Name, ErrName)
 	}
 	if w.Revision < 1 || w.Revision > CounterMax {

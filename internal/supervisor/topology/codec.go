@@ -11,9 +11,9 @@ import (
 )
 
 // formatVersion is the version of the file. A change that an older spawnd would misread raises it. An older
-// file is read by the code of its version and brought to this one (codec_v1.go); it is never rewritten
+// file is read by the code of its version and brought to this one (codec_v1.go, codec_v2.go); it is never rewritten
 // before the next Save.
-const formatVersion = 2
+const formatVersion = 3
 
 // envelope is the file.
 type envelope struct {
@@ -26,11 +26,11 @@ func Encode(t Tree) ([]byte, error) {
 	if err := t.check(); err != nil {
 		return nil, fmt.Errorf("encode arrangement: %w", err)
 	}
-	return t.write()
+	return t.write(formatVersion)
 }
 
-func (t Tree) write() ([]byte, error) {
-	out, err := strictjson.Marshal(envelope{formatVersion, t})
+func (t Tree) write(version int) ([]byte, error) {
+	out, err := strictjson.Marshal(envelope{version, t})
 	if err != nil {
 		return nil, fmt.Errorf("encode arrangement: %w", err)
 	}
@@ -51,6 +51,8 @@ func Decode(src []byte) (Tree, error) {
 	switch version {
 	case 1:
 		read = readV1
+	case 2:
+		read = readV2
 	case formatVersion:
 		read = readCurrent
 	default:
@@ -66,14 +68,16 @@ func Decode(src []byte) (Tree, error) {
 	return t, nil
 }
 
-// readCurrent wants the very bytes that this version writes. That refuses what the types cannot tell from
+func readCurrent(src []byte) (Tree, error) { return readAs(src, formatVersion) }
+
+// readAs wants the very bytes that are written for the tree. That refuses what the types cannot tell from
 // an absent member: a share of 0, an empty list of tags, a layer spelled out.
-func readCurrent(src []byte) (Tree, error) {
+func readAs(src []byte, version int) (Tree, error) {
 	var e envelope
 	if err := strictjson.Unmarshal(src, &e); err != nil {
 		return Tree{}, err
 	}
-	again, err := e.Tree.write()
+	again, err := e.Tree.write(version)
 	if err != nil {
 		return Tree{}, err
 	}

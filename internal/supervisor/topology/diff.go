@@ -14,7 +14,7 @@ const (
 	SessionCreated ChangeKind = "session.created"
 	WindowCreated  ChangeKind = "window.created" // its nodes are part of it
 	PaneRemoved    ChangeKind = "pane.removed"
-	PaneCreated    ChangeKind = "pane.created" // its float and its tags are part of it; its end is not
+	PaneCreated    ChangeKind = "pane.created" // its float, tags and argv0 are part of it; its end is not
 
 	SessionRenamed ChangeKind = "session.renamed"
 	SessionMoved   ChangeKind = "session.moved" // among the others

@@ -51,8 +51,8 @@ func (t Tree) Ended(pane string, end End) (Tree, error) {
 }
 
 // Restart backs a pane by another worker, which starts a program in place of the one before. Its place, its name and
-// its tags stay; the title was that program's. It does not ask whether that has ended.
-func (t Tree) Restart(pane, worker string) (Tree, error) {
+// its tags stay; the title was that program's, and so was argv0. It does not ask whether that has ended.
+func (t Tree) Restart(pane, worker, argv0 string) (Tree, error) {
 	return t.change("restart "+pane, func(n *Tree) error {
 		at := n.paneIndex(pane)
 		if at < 0 {
@@ -65,7 +65,7 @@ func (t Tree) Restart(pane, worker string) (Tree, error) {
 			return err
 		}
 		p := &n.Panes[at]
-		p.SessionID, p.Title, p.End = worker, "", nil
+		p.SessionID, p.Argv0, p.Title, p.End = worker, CleanArgv0(argv0), "", nil
 		return nil
 	})
 }

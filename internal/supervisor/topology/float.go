@@ -73,8 +73,8 @@ const (
 // Borders lists every border.
 var Borders = []Border{BorderNone, BorderSingle, BorderDouble, BorderRounded, BorderHeavy}
 
-// check holds the rules for what a person or a program asks; Z is the tree's.
-func (f Float) check() error {
+// Check reports, with ErrFloat, what breaks a rule of what a person or a program asks; Z is the tree's.
+func (f Float) Check() error {
 	if f.Preset != "" && !isPreset(f.Preset) {
 		return fmt.Errorf("preset %q, want namespace.name: %w", f.Preset, ErrFloat)
 	}
@@ -130,9 +130,10 @@ func (e Extent) cells(area int) int {
 	return n
 }
 
+// isPreset holds the one form of a preset's id that a checkpoint has a place for, too.
 func isPreset(id string) bool {
 	namespace, name, ok := strings.Cut(id, ".")
-	return ok && len(id) <= PresetMax && isName(namespace, PresetMax, "_-") && isName(name, PresetMax, "_.-")
+	return ok && len(id) <= PresetMax && isName(namespace, PresetMax, "_-") && isName(name, PresetMax, "_-")
 }
 
 func (f *Float) equal(o *Float) bool {
@@ -150,7 +151,7 @@ func equalPointers[T comparable](a, b *T) bool {
 
 // onTop returns the float with the next place in the stack.
 func (t *Tree) onTop(f Float) (*Float, error) {
-	if err := f.check(); err != nil {
+	if err := f.Check(); err != nil {
 		return nil, err
 	}
 	if err := grow(&t.Z); err != nil {
@@ -158,6 +159,22 @@ func (t *Tree) onTop(f Float) (*Float, error) {
 	}
 	f.Z = t.Z
 	return &f, nil
+}
+
+// Floats lists the panes that float, by growing id.
+func (t Tree) Floats() []Pane {
+	var out []Pane
+	for _, p := range t.Panes {
+		if p.Float != nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// SameFloat reports whether both are the same pane, drawn alike above the tree of the same window.
+func (p Pane) SameFloat(o Pane) bool {
+	return p.ID == o.ID && p.Window == o.Window && p.Float.equal(o.Float)
 }
 
 // floats lists the floats of a window from the back to the front.

@@ -33,6 +33,7 @@ func goldenTree(t *testing.T) Tree {
 	b.do(b.SetTag("p4", "group", "thread-7"))
 	b.do(b.Rename("w0", "work"))
 	b.do(b.SetTitle("p0", "make"))
+	b.Panes[b.Tree.paneIndex("p0")].Argv0 = "make"
 	b.do(b.Ended("p0", End{ExitCode: code(3)}))
 	b.do(b.Ended("p2", End{Signal: "KILL"}))
 	b.do(b.Lost("p3"))
@@ -53,13 +54,13 @@ func everyMember() Float {
 
 // archived makes a pane what a restored one is.
 func archived(p Pane, previous string, text TextState) Pane {
-	p.SessionID, p.End = "", &End{}
+	p.SessionID, p.Argv0, p.End = "", "", &End{}
 	p.Archive = &Archive{Checkpoint: "c01234567-89ab-4cde-8fab-0123456789ab", PreviousPane: previous, ProcessState: ProcessInterrupted, TextState: text}
 	return p
 }
 
 func TestTheFormatStays(t *testing.T) {
-	tree, want := goldenTree(t), golden(t, "v2.json")
+	tree, want := goldenTree(t), golden(t, "v3.json")
 	src, err := Encode(tree)
 	if err != nil || string(src) != string(want) {
 		t.Fatalf("Encode = %s, %v", src, err)
@@ -91,8 +92,34 @@ func TestVersionOneIsBroughtUp(t *testing.T) {
 		t.Fatalf("got  %+v\nwant %+v", got, want.Tree)
 	}
 	again, err := Encode(got)
-	if err != nil || !strings.HasPrefix(string(again), `{"version":2,`) {
+	if err != nil || !strings.HasPrefix(string(again), `{"version":3,`) {
 		t.Fatalf("Encode = %s, %v", again, err)
+	}
+}
+
+func TestVersionTwoIsBroughtUp(t *testing.T) {
+	src := golden(t, "v2.json")
+	got, err := Decode(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := goldenTree(t)
+	want.Panes[0].Argv0 = ""
+	if !got.Equal(want) {
+		t.Fatalf("got  %+v\nwant %+v", got, want)
+	}
+	for name, c := range map[string][2]string{
+		"member of version 3": {`"title":"make",`, `"title":"make","argv0":"make",`},
+		"white space":         {`"version":2`, `"version": 2`},
+		"unknown member":      {`"version":2`, `"version":2,"x":1`},
+	} {
+		bad := strings.Replace(string(src), c[0], c[1], 1)
+		if bad == string(src) {
+			t.Fatalf("%s: the case changes nothing", name)
+		}
+		if tree, err := Decode([]byte(bad)); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: Decode = %+v, %v", name, tree, err)
+		}
 	}
 }
 
@@ -115,6 +142,10 @@ func TestDecodeRefusesWhatBreaksARule(t *testing.T) {
 		{"window in no session", `{"id":"w0","session":"s0"`, `{"id":"w0","session":"s9"`},
 		{"windows out of order", `{"id":"w2","session":"s1"`, `{"id":"w2","session":"s0"`},
 		{"control in a name", `"build"`, `"bu\u001bild"`},
+		{"folder in argv0", `"argv0":"make"`, `"argv0":"bin/make"`},
+		{"long argv0", `"argv0":"make"`, `"argv0":"` + strings.Repeat("x", Argv0Max+1) + `"`},
+		{"empty argv0", `"argv0":"make"`, `"argv0":""`},
+		{"archive with a program", `"id":"p5","window":"w2","name":"","title":"",`, `"id":"p5","window":"w2","name":"","title":"","argv0":"sh",`},
 		{"space around a name", `"build"`, `"build "`},
 		{"long title", `"make"`, `"` + strings.Repeat("x", TitleRunesMax+1) + `"`},
 		{"nameless session", `"name":"main"`, `"name":""`},
@@ -162,13 +193,13 @@ func TestDecodeRefusesWhatBreaksARule(t *testing.T) {
 		{"process state", `"interrupted"`, `"running"`},
 		{"text state", `"plain"`, `"bold"`},
 		{"cut rows of no text", `"text_state":"plain","cut_rows":0`, `"text_state":"omitted","cut_rows":1`},
-		{"unknown member", `"version":2`, `"version":2,"x":1`},
+		{"unknown member", `"version":3`, `"version":3,"x":1`},
 		{"double member", `"name":"build"`, `"name":"build","name":"b"`},
 		{"other spelling", `"main"`, `"\u006dain"`},
-		{"white space", `"version":2`, `"version": 2`},
+		{"white space", `"version":3`, `"version": 2`},
 		{"trailing bytes", "}}\n", "}}\n{}"},
 	}
-	src := string(golden(t, "v2.json"))
+	src := string(golden(t, "v3.json"))
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			bad := strings.Replace(src, c.old, c.new, 1)
@@ -180,7 +211,7 @@ func TestDecodeRefusesWhatBreaksARule(t *testing.T) {
 			}
 		})
 	}
-	for _, bad := range []string{"", "null", "[]", `{"version":2}`, `{"version":2,"tree":null}`} {
+	for _, bad := range []string{"", "null", "[]", `{"version":3}`, `{"version":3,"tree":null}`} {
 		if tree, err := Decode([]byte(bad)); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%q: Decode = %+v, %v", bad, tree, err)
 		}
@@ -211,8 +242,8 @@ func TestVersionOneIsReadStrictly(t *testing.T) {
 }
 
 func TestOtherVersionsAreToldApart(t *testing.T) {
-	for _, version := range []string{"0", "3", "-1"} {
-		src := strings.Replace(string(golden(t, "v2.json")), `"version":2`, `"version":`+version+`,"more":[]`, 1)
+	for _, version := range []string{"0", "4", "-1"} {
+		src := strings.Replace(string(golden(t, "v3.json")), `"version":3`, `"version":`+version+`,"more":[]`, 1)
 		if _, err := Decode([]byte(src)); !errors.Is(err, ErrVersion) || errors.Is(err, ErrCorrupt) {
 			t.Errorf("version %s: %v", version, err)
 		}
@@ -225,6 +256,7 @@ func TestOtherVersionsAreToldApart(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add(golden(f, "v1.json"))
 	f.Add(golden(f, "v2.json"))
+	f.Add(golden(f, "v3.json"))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		tree, err := Decode(src)
 		if err != nil {

@@ -16,7 +16,8 @@ const (
 
 	NameRunesMax  = 64
 	TitleRunesMax = 256
-	signalMax     = 32 // bytes; the longest name of a signal has 8
+	Argv0Max      = 255 // bytes, as the recovery specification has it (section 8); what a file's name can have
+	signalMax     = 32  // bytes; the longest name of a signal has 8
 
 	// TagsMax, TagKeyMax and TagValueMax bound the tags of a pane; keys and values are counted in bytes.
 	TagsMax     = 16
@@ -40,5 +41,5 @@ const (
 	CounterMax = 1<<53 - 1
 
 	// EncodedMax is the most bytes an encoded tree can have, and the most that Decode reads.
-	EncodedMax = 32 << 20
+	EncodedMax = 34 << 20
 )

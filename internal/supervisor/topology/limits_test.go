@@ -59,12 +59,12 @@ func full() Tree {
 	}
 	for n := range uint64(PanesMax) {
 		p := Pane{
-			ID: makeID('p', base+n), Window: makeID('w', base+n), Name: wide[:4*NameRunesMax], Title: wide,
-			End: &End{Signal: quotes[:signalMax]}, Tags: tags,
+			ID: makeID('p', base+n), Window: makeID('w', base+n), SessionID: worker(int(n)), Name: wide[:4*NameRunesMax], Title: wide,
+			Argv0: strings.Repeat(`"`, Argv0Max), // longer than what an archive has in its place
+			End:   &End{Signal: quotes[:signalMax]}, Tags: tags,
 			Float: &Float{Z: base + n, Preset: strings.Repeat("p", PresetMax-2) + ".p", Title: quotes, Geometry: Geometry{
 				"65535", "65535", AnchorBottomRight, code(-OffsetMax), code(-OffsetMax), CellsMax, CellsMax, BorderRounded,
 			}},
-			Archive: &Archive{"c01234567-89ab-4cde-8fab-0123456789ab", makeID('p', CounterMax), ProcessExited, TextExpired, CounterMax},
 		}
 		tree.Panes = append(tree.Panes, p)
 		tree.Windows = append(tree.Windows, Window{

@@ -49,7 +49,7 @@ type Window struct {
 	Session string `json:"session"`         // id of the session it is in
 	Name    string `json:"name"`            // "" while nobody named it
 	Kept    bool   `json:"kept,omitzero"`   // made without a pane; as with a session
-	Active  string `json:"active"`          // id of the pane that has the keys; "" when there is no pane
+	Active  string `json:"active"`          // id of the pane that somebody turned to last; "" when there is no pane
 	Zoomed  string `json:"zoomed,omitzero"` // id of the tiled pane that hides the others; "" for none
 	// Revision is 1 at first and grows by 1 with each change of Nodes or Zoomed.
 	Revision uint64 `json:"revision"`
@@ -63,6 +63,7 @@ type Pane struct {
 	SessionID string   `json:"session_id,omitzero"` // UUID of the worker that backs it, or did; "" for an archive
 	Name      string   `json:"name"`                // "" while nobody named it
 	Title     string   `json:"title"`               // what the program in it set last; always clean
+	Argv0     string   `json:"argv0,omitzero"`      // what its terminal was started with, as CleanArgv0 has it; "" when nobody said
 	End       *End     `json:"end,omitzero"`        // nil while its worker lives
 	Float     *Float   `json:"float,omitzero"`      // nil for a tiled pane
 	Tags      []Tag    `json:"tags,omitzero"`       // by growing key; nil for none
@@ -89,6 +90,7 @@ func (p Pane) Layer() Layer {
 type Start struct {
 	Worker string // UUID of the worker that backs it
 	Name   string // "" for none
+	Argv0  string // first word of what it runs, in any form; "" when nobody says
 	Owner  string // value of the tag OwnerKey; "" for none
 	ID     string // from ReservePane, for ReplaceArchive alone; "" for the next one
 }

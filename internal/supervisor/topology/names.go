@@ -26,6 +26,15 @@ func CleanName(name string) (string, error) {
 	return name, nil
 }
 
+// IsName reports whether a pane or a window can have the name just as it is. "" is none.
+func IsName(name string) bool {
+	clean, err := CleanName(name)
+	return err == nil && clean == name
+}
+
+// IsSessionName is IsName for a session, which cannot be without one.
+func IsSessionName(name string) bool { return name != "" && IsName(name) }
+
 // CleanTitle makes a title that a program set fit to be shown: it drops what does not show and cuts the
 // rest. A program cannot be asked for another, so nothing is refused.
 func CleanTitle(title string) string {
@@ -42,12 +51,23 @@ func CleanTitle(title string) string {
 	return title
 }
 
+// CleanArgv0 is what may be known of a command: the last part of the path of its first word, made fit to be shown
+// like a title, and at most Argv0Max bytes. Folders and arguments may hold secrets.
+func CleanArgv0(argv0 string) string {
+	argv0 = argv0[strings.LastIndexByte(argv0, '/')+1:]
+	if len(argv0) > Argv0Max {
+		argv0 = argv0[:Argv0Max]
+	}
+	argv0 = strings.TrimSpace(keepShown(strings.ToValidUTF8(argv0, "")))
+	return argv0
+}
+
 // keepShown drops control, format (direction marks, zero-width spaces, tags), line-separating and private
-// characters. A joiner stays between two characters that show, where it makes one emoji or one Persian
+// characters, and letters and marks that show nothing (the fillers of Hangul, the grapheme joiner). A joiner stays between two characters that show, where it makes one emoji or one Persian
 // word of them. Dropping twice drops nothing more.
 func keepShown(s string) string {
 	kept := strings.Map(func(r rune) rune {
-		if isJoiner(r) || unicode.IsGraphic(r) && r != '\u2028' && r != '\u2029' {
+		if isJoiner(r) || unicode.IsGraphic(r) && !unicode.In(r, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point) {
 			return r
 		}
 		return -1

@@ -13,7 +13,7 @@ import (
 
 func TestNamesThatDoNotShowAreRefused(t *testing.T) {
 	for _, bad := range []string{
-		"a\nb", "a\x1b[31mb", "a\x00", "a\u202eb", "a\u2066b", "a\u200bb", "a\u2028b", "a\u0085b", "a\xffb", "a\u200d", "\u200da", "a\ufeffb", "a\U000e0041", "a\ue000",
+		"a\nb", "a\x1b[31mb", "a\x00", "a\u202eb", "a\u2066b", "a\u200bb", "a\u2028b", "a\u0085b", "a\xffb", "a\u200d", "\u200da", "a\ufeffb", "a\U000e0041", "a\ue000", "\u3164", "a\u115fb", "a\u034fb", "a\uffa0",
 		strings.Repeat("a", NameRunesMax+1),
 	} {
 		if got, err := CleanName(bad); !errors.Is(err, ErrName) {
@@ -43,4 +43,17 @@ func TestTitlesAreMadeFitToShow(t *testing.T) {
 			t.Fatalf("CleanTitle(%q) = %q, then %q", in, got, CleanTitle(got))
 		}
 	})
+}
+
+// Of a command its name may be known, and nothing of where it lies or what it is given.
+func TestArgv0IsTheNameAlone(t *testing.T) {
+	for argv0, want := range map[string]string{
+		"": "", "sh": "sh", "/bin/sh": "sh", "-bash": "-bash", "-/bin/bash": "bash", "/opt/s3cret/x y": "x y", "/": "", "./a/": "",
+		"a\u202eb": "ab", "\x1b[31mls": "[31mls", "\xffls": "ls", strings.Repeat("é", 200): strings.Repeat("é", 127),
+	} {
+		got := CleanArgv0(argv0)
+		if got != want || len(got) > Argv0Max || CleanArgv0(got) != got {
+			t.Errorf("%q is known as %q, want %q", argv0, got, want)
+		}
+	}
 }

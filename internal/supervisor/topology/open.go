@@ -211,7 +211,7 @@ func (t *Tree) newPane(window string, s Start) (Pane, error) {
 	if err != nil {
 		return Pane{}, err
 	}
-	p := Pane{ID: id, Window: window, SessionID: s.Worker, Name: name, Tags: tags}
+	p := Pane{ID: id, Window: window, SessionID: s.Worker, Name: name, Argv0: CleanArgv0(s.Argv0), Tags: tags}
 	t.Panes = append(t.Panes, p)
 	return p, nil
 }

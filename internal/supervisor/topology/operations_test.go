@@ -74,6 +74,7 @@ func TestWhatCannotBeDoneChangesNothing(t *testing.T) {
 		"share too large":         {func() (Tree, error) { return tree.Resize("p0", AxisCols, RatioMax+1) }, ErrSplit},
 		"share too small":         {func() (Tree, error) { return tree.Resize("p0", AxisCols, -1) }, ErrSplit},
 		"resize a lone pane":      {func() (Tree, error) { return tree.ResizeBy("p5", AxisCols, 1, Size{80, 24}) }, ErrSplit},
+		"focus nothing":           {func() (Tree, error) { return tree.Focus("p9") }, ErrNotFound},
 		"raise nothing":           {func() (Tree, error) { return tree.Raise("p9") }, ErrNotFound},
 		"raise a tile":            {func() (Tree, error) { return tree.Raise("p0") }, ErrLayer},
 		"place nothing":           {func() (Tree, error) { return tree.PlaceTile("p9", cols) }, ErrNotFound},
@@ -441,6 +442,24 @@ func TestAFloatKeepsItsPlaceInTheStack(t *testing.T) {
 	b.do(b.Raise("p1"))
 	if p, _ := b.Pane("p1"); p.Float.Z != 3 || b.Z != 3 {
 		t.Fatalf("float %+v, last %d", p.Float, b.Z)
+	}
+}
+
+// Who turns to a pane gets its keys there, and sees it.
+func TestFocusGivesTheKeysAndRaises(t *testing.T) {
+	b := build{t: t}
+	b.pane("", "")
+	b.float("w0", Float{})
+	b.float("w0", Float{})
+	b.do(b.Zoom("p0"))
+	b.do(b.Focus("p1"))
+	if p, _ := b.Pane("p1"); p.Float.Z != 3 || b.Windows[0].Active != "p1" || b.Windows[0].Zoomed != "p0" {
+		t.Fatalf("float %+v in %+v", p.Float, b.Windows[0])
+	}
+	b.do(b.Focus("p1"))
+	b.do(b.Focus("p0"))
+	if b.Z != 3 || b.Windows[0].Active != "p0" || b.Windows[0].Zoomed != "p0" {
+		t.Fatalf("last %d in %+v", b.Z, b.Windows[0])
 	}
 }
 

@@ -31,7 +31,7 @@ func (t Tree) PlaceFloat(pane string, f Float) (Tree, error) {
 		if p.Float != nil {
 			f.Z = p.Float.Z
 			p.Float = &f
-			return f.check()
+			return f.Check()
 		}
 		w := n.windowOf(p.Window)
 		active := w.Active

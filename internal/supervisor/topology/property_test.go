@@ -210,6 +210,7 @@ func (a *acting) acts() map[string]func(*rapid.T, Tree) (Tree, error) {
 		"activate": func(t *rapid.T, tree Tree) (Tree, error) { return tree.SetActive(anyID(t, tree, "p")) },
 		"zoom":     func(t *rapid.T, tree Tree) (Tree, error) { return tree.Zoom(anyID(t, tree, "p")) },
 		"unzoom":   func(t *rapid.T, tree Tree) (Tree, error) { return tree.Unzoom(anyID(t, tree, "w")) },
+		"focus":    func(t *rapid.T, tree Tree) (Tree, error) { return tree.Focus(anyID(t, tree, "p")) },
 		"raise":    func(t *rapid.T, tree Tree) (Tree, error) { return tree.Raise(anyID(t, tree, "p")) },
 		"swap":     func(t *rapid.T, tree Tree) (Tree, error) { return tree.Swap(anyID(t, tree, "p"), anyID(t, tree, "p")) },
 		"move":     func(t *rapid.T, tree Tree) (Tree, error) { return tree.MovePane(anyID(t, tree, "p"), anySpot(t, tree)) },
@@ -236,7 +237,7 @@ func (a *acting) acts() map[string]func(*rapid.T, Tree) (Tree, error) {
 			return tree.RemoveTag(anyID(t, tree, "p"), rapid.SampledFrom([]string{"a", "z", OwnerKey}).Draw(t, "key"))
 		},
 		"expire":  func(t *rapid.T, tree Tree) (Tree, error) { return tree.ExpireText(anyID(t, tree, "p")) },
-		"restart": func(t *rapid.T, tree Tree) (Tree, error) { return tree.Restart(anyID(t, tree, "p"), a.start(t).Worker) },
+		"restart": func(t *rapid.T, tree Tree) (Tree, error) { return tree.Restart(anyID(t, tree, "p"), a.start(t).Worker, "/bin/\x1b[sh") },
 		"relaunch": func(t *rapid.T, tree Tree) (Tree, error) {
 			return pane(tree.ReplaceArchive(anyID(t, tree, "p"), a.start(t)))
 		},

@@ -156,7 +156,7 @@ func TestLoadRemovesWhatACrashLeft(t *testing.T) {
 
 func TestAnUnreadableFileIsKeptAside(t *testing.T) {
 	s := storeOf(t)
-	for n, text := range []string{"", "{", "\x00\x00", strings.Replace(string(golden(t, "v2.json")), `"version":2`, `"version":9`, 1)} {
+	for n, text := range []string{"", "{", "\x00\x00", strings.Replace(string(golden(t, "v3.json")), `"version":3`, `"version":9`, 1)} {
 		if err := os.WriteFile(s.path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +188,7 @@ func TestAnUnreadableFileIsKeptAside(t *testing.T) {
 }
 
 func TestLoadRefusesAnUnsafeFile(t *testing.T) {
-	valid := golden(t, "v2.json")
+	valid := golden(t, "v3.json")
 	plant := map[string]func(path string) error{
 		"open to others": func(path string) error {
 			return errors.Join(os.WriteFile(path, valid, 0o600), os.Chmod(path, 0o644))
@@ -239,20 +239,22 @@ func TestSaveDoesNotWriteThroughALink(t *testing.T) {
 	}
 }
 
-// A file of the version before is read, and the next Save brings it up.
-func TestLoadReadsTheVersionBefore(t *testing.T) {
-	s := storeOf(t)
-	if err := os.WriteFile(s.path, golden(t, "v1.json"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	got, err := s.Load()
-	if err != nil || got.Kept != "" || len(got.Tree.Panes) != 3 {
-		t.Fatalf("Load = %+v, %v", got, err)
-	}
-	if err := s.Save(got.Tree); err != nil {
-		t.Fatal(err)
-	}
-	if again, err := s.Load(); err != nil || !again.Tree.Equal(got.Tree) {
-		t.Fatalf("Load = %+v, %v", again, err)
+// A file of a version before is read, and the next Save brings it up.
+func TestLoadReadsTheVersionsBefore(t *testing.T) {
+	for name, panes := range map[string]int{"v1.json": 3, "v2.json": 6} {
+		s := storeOf(t)
+		if err := os.WriteFile(s.path, golden(t, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Load()
+		if err != nil || got.Kept != "" || len(got.Tree.Panes) != panes {
+			t.Fatalf("Load = %+v, %v", got, err)
+		}
+		if err := s.Save(got.Tree); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := s.Load(); err != nil || !again.Tree.Equal(got.Tree) {
+			t.Fatalf("Load = %+v, %v", again, err)
+		}
 	}
 }

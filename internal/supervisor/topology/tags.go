@@ -66,7 +66,7 @@ func compareTag(t Tag, key string) int { return strings.Compare(t.Key, key) }
 
 // withTag returns tags of its own with one set.
 func withTag(tags []Tag, tag Tag) ([]Tag, error) {
-	if err := tag.check(); err != nil {
+	if err := tag.Check(); err != nil {
 		return nil, err
 	}
 	at, known := slices.BinarySearchFunc(tags, tag.Key, compareTag)
@@ -88,7 +88,8 @@ func ownedBy(owner string) ([]Tag, error) {
 	return withTag(nil, Tag{OwnerKey, owner})
 }
 
-func (t Tag) check() error {
+// Check reports, with ErrTag, a key or a value that breaks a rule.
+func (t Tag) Check() error {
 	if !isName(t.Key, TagKeyMax, "_.-") {
 		return fmt.Errorf("key %q: %w", t.Key, ErrTag)
 	}
@@ -106,7 +107,7 @@ func checkTags(tags []Tag) error {
 		return fmt.Errorf("empty tags are written as none: %w", ErrTag)
 	}
 	for i, tag := range tags {
-		if err := tag.check(); err != nil {
+		if err := tag.Check(); err != nil {
 			return err
 		}
 		if i > 0 && tags[i-1].Key >= tag.Key {

@@ -19,9 +19,10 @@ const markBytesMax = 4 << 10
 
 // Mark is one OSC 133 in the output.
 type Mark struct {
-	Kind   byte // 'A' a prompt begins, 'B' it ends, 'C' a command begins, 'D' it has ended
-	Status int  // of D; meaningless unless Known
-	Known  bool // D told a status
+	Kind   byte   // 'A' a prompt begins, 'B' it ends, 'C' a command begins, 'D' it has ended
+	Status int    // of D; meaningless unless Known
+	Known  bool   // D told a status
+	Nonce  string // that the mark carries; "" for none
 	// Start is the position of the first byte of the mark, and End the one behind its last, counted from the
 	// first byte that the Scanner was fed.
 	Start, End uint64
@@ -122,20 +123,24 @@ func (s *Scanner) mark() (Mark, bool) {
 
 // Parse reads what an OSC 133 says: a letter, and parameters behind a semicolon. The mark has no position.
 func Parse(text string) (Mark, bool) {
-	if text == "" || len(text) > 1 && text[1] != ';' {
+	kind, params, _ := strings.Cut(text, ";")
+	if len(kind) != 1 {
 		return Mark{}, false
 	}
-	m := Mark{Kind: text[0]}
+	m := Mark{Kind: kind[0]}
 	switch m.Kind {
 	case 'A', 'B', 'C':
 	case 'D':
-		if len(text) > 2 {
-			status, _, _ := strings.Cut(text[2:], ";")
-			n, err := strconv.ParseUint(status, 10, 31)
-			m.Status, m.Known = int(n), err == nil
-		}
+		status, _, _ := strings.Cut(params, ";")
+		n, err := strconv.ParseUint(status, 10, 31)
+		m.Status, m.Known = int(n), err == nil
 	default:
 		return Mark{}, false
+	}
+	for param := range strings.SplitSeq(params, ";") {
+		if nonce, ok := strings.CutPrefix(param, "nonce="); ok {
+			m.Nonce = nonce
+		}
 	}
 	return m, true
 }

@@ -59,6 +59,34 @@ func TestScannerFindsMarks(t *testing.T) {
 	}
 }
 
+func TestAVoiceTrustsItsNonceAlone(t *testing.T) {
+	for _, c := range []struct {
+		nonce string
+		marks []string
+		want  string // t for each that is trusted
+	}{
+		{"", []string{"A", "D;0;nonce=n", "D;nonce="}, "ttt"},
+		{"n", []string{"A", "D;0;nonce=m", "C;x=y;nonce=n", "D;0", "D;0;nonce=m", "D;0;nonce=", "A;nonce=n;x=y", "B;xnonce=n"}, "ttt---t-"},
+	} {
+		v := Voice{Nonce: c.nonce}
+		got := ""
+		for _, text := range c.marks {
+			m, ok := Parse(text)
+			switch {
+			case !ok:
+				t.Errorf("%s is no mark", text)
+			case v.Trusts(m):
+				got += "t"
+			default:
+				got += "-"
+			}
+		}
+		if got != c.want {
+			t.Errorf("nonce %q, %q: %s, want %s", c.nonce, c.marks, got, c.want)
+		}
+	}
+}
+
 func TestPlain(t *testing.T) {
 	cases := []struct{ output, want string }{
 		{"one\r\ntwo\r\n", "one\ntwo\n"},

@@ -23,6 +23,7 @@ type Arrangement interface {
 	PlacePane(ctx context.Context, p PanePlaceParams) (WindowResult, error)
 	MovePane(ctx context.Context, p PaneMoveParams) (WindowResult, error)
 	SwapPanes(ctx context.Context, p PaneSwapParams) (Empty, error)
+	FocusPane(ctx context.Context, p PaneFocusParams) (WindowResult, error)
 	ZoomPane(ctx context.Context, p PaneZoomParams) (WindowResult, error)
 	TagPane(ctx context.Context, p PaneTagParams) (PaneTagResult, error)
 }

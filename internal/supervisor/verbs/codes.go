@@ -55,6 +55,7 @@ const (
 	CodeNotAtPrompt  Code = "conflict.not_at_prompt"
 	CodeRecoveryBusy Code = "conflict.recovery_busy"
 	CodeNotEmpty     Code = "conflict.not_empty"
+	CodeOwnPane      Code = "conflict.own_pane"
 	CodeNotArchive   Code = "conflict.not_archive"
 	CodeArchive      Code = "conflict.archive"
 	CodeNoCommand    Code = "conflict.no_command"
@@ -63,6 +64,7 @@ const (
 
 	CodeNoHistory        Code = "unavailable.history"
 	CodeNoMarks          Code = "unavailable.marks"
+	CodeOutcome          Code = "unavailable.outcome"
 	CodeSettingsFile     Code = "unavailable.settings"
 	CodeNotInForce       Code = "unavailable.not_in_force"
 	CodeSpawn            Code = "unavailable.spawn"
@@ -121,6 +123,7 @@ var codes = slices.Concat(
 		{CodeChanged, "somebody else changed the settings file meanwhile; nothing was written", nil, false},
 		{CodeNotAtPrompt, "the shell is not at its prompt", nil, false},
 		{CodeRecoveryBusy, "a checkpoint is being written", nil, false},
+		{CodeOwnPane, "the caller is in that pane, and would be shown its own output without end", nil, false},
 		{CodeNotEmpty, "there are sessions, windows or panes already", nil, false},
 		{CodeNotArchive, "the pane is no archive", nil, false},
 		{CodeArchive, "the pane is an archive: pane.relaunch replaces it", nil, false},
@@ -135,6 +138,7 @@ var codes = slices.Concat(
 		{CodeStart, "the terminal could not be started", nil, false},
 		{CodeNoHistory, "the terminal's log cannot be read", nil, false},
 		{CodeNoMarks, "the shell does not mark its prompts (OSC 133)", nil, false},
+		{CodeOutcome, "what was asked for may have been done, and nobody can tell", nil, true},
 		{CodeSettingsFile, "the settings file cannot be read or written safely", nil, false},
 		{CodeNotInForce, "a part of spawnd could not get ready for the new settings; the old ones are in force", nil, false},
 		{CodeSpawn, "the new execution failed", nil, false},

@@ -20,6 +20,7 @@ type ServerInfoResult struct {
 	StartedAt int64    `json:"started_at" help:"when it started, in Unix milliseconds"`
 	Addresses []string `json:"addresses" help:"where the page is served"`
 	Panes     int      `json:"panes" help:"how many panes there are"`
+	Pane      string   `json:"pane" help:"pane that the caller is in, as the kernel shows; empty when none is shown"`
 }
 
 var daemonVerbs = []Verb{

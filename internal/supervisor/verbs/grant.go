@@ -84,11 +84,14 @@ func (GrantIssueParams) on() Resource   { return ServerRoot }
 func (GrantRevokeParams) on() Resource  { return ServerRoot }
 func (DeviceRevokeParams) on() Resource { return ServerRoot }
 
-func (p GrantIssueParams) check() *Error {
-	for _, s := range p.Scopes {
+func (p GrantIssueParams) check() *Error { return checkRights(p.Scopes, "scopes") }
+
+// checkRights refuses scopes that name a right which there is not.
+func checkRights(scopes []Scope, param string) *Error {
+	for _, s := range scopes {
 		for _, name := range s.Rights {
 			if name != "read" && name != "write" && name != "spawn" && name != "admin" {
-				return Errorf(CodeInvalidParams, "a right is read, write, spawn or admin").With("param", "scopes")
+				return Errorf(CodeInvalidParams, "a right is read, write, spawn or admin").With("param", param)
 			}
 		}
 	}

@@ -57,6 +57,7 @@ type (
 		Rows       uint16    `json:"rows" help:"rows"`
 		ExitCode   *int      `json:"exit_code" help:"how the shell ended; null while it runs, after a signal, and when unknown"`
 		Signal     string    `json:"signal" help:"the signal that ended the shell; empty when none did"`
+		Argv0      string    `json:"argv0,omitzero" help:"name of what it was started with, without its folder; left out when that is not known, as of an archive"`
 		Foreground string    `json:"foreground" help:"name of the command in the foreground"`
 		Viewers    int       `json:"viewers" help:"how many are attached"`
 		Session    string    `json:"session" like:"session" help:"id of the session that it is in"`
@@ -176,7 +177,7 @@ var paneVerbs = []Verb{
 		Name: PaneStream, Summary: "make the connection a viewer of a pane", Right: RightRead, Stream: true,
 		Also: []also[PaneStreamParams]{{RightWrite, "unless read_only is set", PaneStreamParams.types}},
 		Errors: []Code{
-			CodeNoPane, CodeInvalidSize, CodeInvalidName, CodeEnded, CodeFull, CodeNoViewer,
+			CodeNoPane, CodeInvalidSize, CodeInvalidName, CodeEnded, CodeFull, CodeNoViewer, CodeOwnPane,
 		},
 		Example: PaneStreamParams{Pane: "p0", Cols: 120, Rows: 40, History: true},
 		Do:      attach,

@@ -9,6 +9,7 @@ const (
 	PanePlace  = "pane.place"
 	PaneMove   = "pane.move"
 	PaneSwap   = "pane.swap"
+	PaneFocus  = "pane.focus"
 	PaneZoom   = "pane.zoom"
 	PaneTag    = "pane.tag"
 )
@@ -73,6 +74,10 @@ type (
 		With string `json:"with" like:"pane" help:"id of the other, which the caller may write to as well"`
 	}
 
+	PaneFocusParams struct {
+		Pane string `json:"pane" like:"pane" help:"id of the pane"`
+	}
+
 	PaneZoomParams struct {
 		Pane string `json:"pane" like:"pane" help:"id of the pane"`
 		Off  bool   `json:"off,omitzero" help:"show the others again"`
@@ -101,6 +106,7 @@ func (p PaneResizeParams) on() Resource { return onPane(p.Pane) }
 func (p PanePlaceParams) on() Resource  { return onPane(p.Pane) }
 func (p PaneMoveParams) on() Resource   { return onPane(p.Pane) }
 func (p PaneSwapParams) on() Resource   { return onPane(p.Pane) }
+func (p PaneFocusParams) on() Resource  { return onPane(p.Pane) }
 func (p PaneZoomParams) on() Resource   { return onPane(p.Pane) }
 func (p PaneTagParams) on() Resource    { return onPane(p.Pane) }
 
@@ -187,6 +193,13 @@ var placeVerbs = []Verb{
 		Name: PaneSwap, Summary: "let two panes change places", Right: RightWrite,
 		Errors: []Code{CodeNoPane, CodeLayer}, Example: PaneSwapParams{"p0", "p1"},
 		Do: onto(PaneSwapParams.target, Arrangement.SwapPanes),
+	}.verb(),
+	// Like the other verbs of a pane's place this one needs write on the pane: it raises a float and ends a zoom, as
+	// pane.zoom begins one. It moves nobody's own view, so it needs nothing of the window or of other panes.
+	row[PaneFocusParams, WindowResult]{
+		Name: PaneFocus, Summary: "make a pane the active one of its window, in which who comes there begins; a float comes to the front", Right: RightWrite,
+		Errors: []Code{CodeNoPane}, Example: PaneFocusParams{"p1"},
+		Do: via(Arrangement.FocusPane),
 	}.verb(),
 	row[PaneZoomParams, WindowResult]{
 		Name: PaneZoom, Summary: "let a pane fill its window, or show the others again", Right: RightWrite,

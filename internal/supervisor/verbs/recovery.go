@@ -87,7 +87,7 @@ type (
 		Pane       string   `json:"pane" like:"pane" help:"id of the archive"`
 		Argv       []string `json:"argv" min:"1" max:"256" cli:"rest" help:"the command and its arguments: a new execution, not a continuation"`
 		AckOrphans bool     `json:"ack_orphans" help:"true acknowledges that earlier processes may still run, and that this may do their work twice"`
-		Grants     []Scope  `json:"grants,omitzero" min:"1" max:"64" help:"what the new pane is given beside its own"`
+		Grants     []Scope  `json:"grants,omitzero" min:"1" max:"16" help:"what the new pane is given beside its own, of what the caller has"`
 	}
 
 	PaneRelaunchResult struct {
@@ -105,6 +105,9 @@ func (p PaneRelaunchParams) on() Resource { return onPane(p.Pane) }
 func (p PaneRelaunchParams) check() *Error {
 	if !p.AckOrphans {
 		return Errorf(CodeAckOrphans, "ack_orphans has to be true: earlier processes may still run").With("param", "ack_orphans")
+	}
+	if err := checkRights(p.Grants, "grants"); err != nil {
+		return err
 	}
 	return PaneNewParams{Argv: p.Argv}.check()
 }
@@ -132,7 +135,7 @@ var recoveryVerbs = []Verb{
 	}.verb(),
 	row[PaneRelaunchParams, PaneRelaunchResult]{
 		Name: PaneRelaunch, Summary: "replace an archive by a new terminal", Right: RightSpawn, Also: []also[PaneRelaunchParams]{{Right: RightWrite}},
-		Errors:  []Code{CodeAckOrphans, CodeNoPane, CodeNotArchive, CodeSpawn, denied(RightRead), denied(RightAdmin)},
+		Errors:  delegated(CodeAckOrphans, CodeNoPane, CodeNoWindow, CodeNoSession, CodeNotArchive, CodeSpawn, CodeFull),
 		Example: PaneRelaunchParams{Pane: "p0", Argv: []string{"/bin/sh"}, AckOrphans: true},
 		Do:      via(Checkpoints.RelaunchPane),
 	}.verb(),

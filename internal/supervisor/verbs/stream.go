@@ -180,6 +180,8 @@ func (s *stream) Event(e fanout.Event) error {
 		return s.frame(wire.AppendExit(nil, e.Exit))
 	case fanout.Lost:
 		return s.notice(wire.Notice{Kind: wire.NoticeDetached, Text: DetachedLost})
+	case fanout.Removed:
+		return s.notice(wire.Notice{Kind: wire.NoticeDetached, Text: DetachedRemoved})
 	}
 	return nil
 }
@@ -192,8 +194,14 @@ func controllerName(e fanout.Control) string {
 	return e.ControllerName
 }
 
-// DetachedLost is the text of the NOTICE that a stream ends with when its worker is gone without a word.
-const DetachedLost = "lost"
+// Texts of the NOTICE that a stream ends with.
+const (
+	// DetachedLost says that the worker is gone without a word.
+	DetachedLost = "lost"
+	// DetachedRemoved says that the pane is gone: it was closed, or another one has taken its place. Its id is
+	// never used again.
+	DetachedRemoved = "pane_removed"
+)
 
 // heal asks for a snapshot in place of what is missing.
 func (s *stream) heal() error {

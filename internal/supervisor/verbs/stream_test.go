@@ -42,7 +42,7 @@ func TestStreamIsFramesAfterTheAnswer(t *testing.T) {
 		for _, e := range []fanout.Event{
 			fanout.HistoryDelta{Epoch: 4, Offset: 2, Text: []byte("line")}, fanout.HistoryWipe{Epoch: 5}, fanout.Size{Cols: 3, Rows: 2},
 			fanout.Control{You: true, ControllerName: "tty"}, fanout.Title{Text: "T"}, fanout.Cwd{Text: "/"}, fanout.Foreground{Name: "vi"},
-			fanout.Bell{}, fanout.Exit{Exit: wire.Exit{ExitCode: &code}}, fanout.Lost{},
+			fanout.Bell{}, fanout.Exit{Exit: wire.Exit{ExitCode: &code}}, fanout.Lost{}, fanout.Removed{},
 		} {
 			if err := v.sink.Event(e); err != nil {
 				t.Error(err)
@@ -52,7 +52,7 @@ func TestStreamIsFramesAfterTheAnswer(t *testing.T) {
 	if got := p.hear(); got != `{"id":1,"ok":{"viewer":"5","stream":"S"}}` {
 		t.Fatal(got)
 	}
-	kinds, payloads := p.frames(12)
+	kinds, payloads := p.frames(13)
 	var got []string
 	for i := range kinds {
 		got = append(got, fmt.Sprintf("%v %q", kinds[i], payloads[i]))
@@ -70,6 +70,7 @@ func TestStreamIsFramesAfterTheAnswer(t *testing.T) {
 		`FOREGROUND "vi"`,
 		`EXIT "{\"exit_code\":3}"`,
 		`NOTICE "{\"kind\":\"detached\",\"text\":\"lost\"}"`,
+		`NOTICE "{\"kind\":\"detached\",\"text\":\"pane_removed\"}"`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

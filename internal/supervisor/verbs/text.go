@@ -57,6 +57,7 @@ type (
 		Rows      uint16   `json:"rows" help:"rows of the screen"`
 		First     int      `json:"first" help:"row that the first line is"`
 		Lines     []string `json:"lines" text:"terminal" help:"the rows, without the blanks at their ends"`
+		Continued []int    `json:"continued,omitzero" help:"numbers of rows that continue the line of the row before, which was too long for one"`
 		More      bool     `json:"more" help:"rows in front were left out for max"`
 		Cursor    Cursor   `json:"cursor" help:"where the cursor is"`
 		Modes     Modes    `json:"modes" help:"what the program has switched on"`
@@ -120,14 +121,14 @@ type (
 
 	PaneSearchResult struct {
 		Matches []Match `json:"matches" help:"what was found, the oldest first"`
-		More    bool    `json:"more" help:"older ones were left out for max"`
+		More    bool    `json:"more" help:"there may be older ones: they were left out for max, or lie in rows that were not looked at"`
 	}
 
 	Match struct {
 		Row    int    `json:"row" help:"row: 0 is the first of the screen, the rows before it are the history"`
 		Col    uint16 `json:"col" help:"column; the first is 0"`
-		Length uint16 `json:"length" help:"columns of the match in that row"`
-		Line   string `json:"line" text:"terminal" help:"the whole row"`
+		Length uint32 `json:"length" help:"columns of the match, which goes on in the rows below where the line does"`
+		Line   string `json:"line" text:"terminal" help:"the whole row, joined with those that the match goes on in"`
 	}
 
 	PaneExportParams struct {

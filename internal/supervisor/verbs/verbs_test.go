@@ -46,7 +46,7 @@ func TestEveryVerbAnswers(t *testing.T) {
 		`{"id":21,"verb":"viewer.list","params":{"pane":"p2"}}`:             `{"id":21,"error":{"code":"not_found.pane",`,
 		`{"id":22,"verb":"viewer.list","params":{}}`:                        `{"id":22,"error":{"code":"invalid.params",`,
 		`{"id":6,"verb":"pair.new"}`:                                        `{"id":6,"ok":{"url":"http://127.0.0.1:1/#pair=x"}}`,
-		`{"id":7,"verb":"server.info","params":{}}`:                         `{"id":7,"ok":{"version":"v","host_name":"","source":"","pid":7,"started_at":0,"addresses":[],"panes":0}}`,
+		`{"id":7,"verb":"server.info","params":{}}`:                         `{"id":7,"ok":{"version":"v","host_name":"","source":"","pid":7,"started_at":0,"addresses":[],"panes":0,"pane":""}}`,
 		`{"id":8,"verb":"pane.close","params":{"pane":"p2"}}`:               `{"id":8,"error":{"code":"not_found.pane","message":"there is no pane p2","data":{}}}`,
 		`{"id":9,"verb":"pane.stream","params":{"pane":"p2"}}`:              `{"id":9,"error":{"code":"not_found.pane",`,
 		`{"id":10,"verb":"pane.fly","params":{}}`:                           `{"id":10,"error":{"code":"unsupported.verb",`,

@@ -24,9 +24,26 @@ type (
 		Name     string   `json:"name" help:"name that a user gave; empty when none did"`
 		Revision uint64   `json:"revision" help:"grows with each change of its layout"`
 		Nodes    []Node   `json:"nodes" help:"its tree in preorder: the root is 0, and a first child follows its parent"`
-		Floats   []string `json:"floats" help:"ids of the panes above the tree, from the back to the front"`
-		Active   string   `json:"active" help:"id of the pane that has the keys; empty without panes"`
+		Floats   []Placed `json:"floats" help:"the panes above the tree, from the back to the front"`
+		Active   string   `json:"active" help:"id of the pane that somebody turned to last, in which who comes there begins; empty without panes"`
 		Zoomed   string   `json:"zoomed" help:"id of the pane that fills the window; empty when none does"`
+	}
+
+	// Placed is a float with all that it takes to draw it: what was asked for, and the rest from its preset. Only
+	// what it comes to in an area is left to who draws it, since each has an area of its own.
+	Placed struct {
+		Pane    string `json:"pane" like:"pane" help:"id of its pane"`
+		Z       uint64 `json:"z" help:"its place in the stack: larger ones are in front, and no two are the same"`
+		Preset  string `json:"preset,omitzero" help:"preset that was asked for; left out: floats.default"`
+		Width   string `json:"width" help:"columns of the terminal without its border, or their share of the window such as 60%"`
+		Height  string `json:"height" help:"rows of the terminal without its border, or their share of the window"`
+		Anchor  string `json:"anchor" enum:"top_left,top,top_right,left,center,right,bottom_left,bottom,bottom_right" help:"where in the window, by the same point of the float"`
+		X       int    `json:"x" help:"cells to the right of its anchor"`
+		Y       int    `json:"y" help:"cells below its anchor"`
+		MinCols uint16 `json:"min_cols" help:"fewest columns, as far as the window has room"`
+		MinRows uint16 `json:"min_rows" help:"fewest rows, as far as the window has room"`
+		Border  string `json:"border" enum:"none,single,double,rounded,heavy" help:"line around it"`
+		Title   string `json:"title,omitzero" help:"title in its border: escape it where you show it"`
 	}
 
 	// Node is a split or a leaf.

@@ -54,6 +54,7 @@ func (d *differ) lines(a, b []*Line) {
 			}
 		}
 		d.value(fmt.Sprintf("line %d wrapped", y), reflect.ValueOf(p.Wrapped), reflect.ValueOf(q.Wrapped))
+		d.value(fmt.Sprintf("line %d prompt", y), reflect.ValueOf(p.Prompt), reflect.ValueOf(q.Prompt))
 	}
 }
 

@@ -26,6 +26,7 @@ func TestDiffNamesWhatDiffers(t *testing.T) {
 		{"colour", "\x1b[31mx\x1b[m\x1b[D", "\x1b[32mx\x1b[m\x1b[D", []string{`cell 0,0: "x w1 fg=1", not "x w1 fg=2"`}},
 		{"cursor", "\x1b[2;3H", "\x1b[3;4H", []string{"cursor row: 1, not 2", "cursor col: 2, not 3"}},
 		{"pending wrap", "\x1b[3;10Hx\x1b[m", "\x1b[3;10Hx\x1b[10G", []string{"cursor pending_wrap: true, not false"}},
+		{"prompt marks", "\x1b]133;A\a", "\n\x1b]133;C\a\x1bM", []string{`line 0 prompt: "A", not ""`, `line 1 prompt: "", not "C"`}},
 		{"mode", "\x1b[?2004h", "\x1b[m", []string{"modes bracketed_paste: true, not false"}},
 		{"tabs", "\x1b[3g", "\x1b[m", []string{"tabs: [], not [0 8]"}},
 		{"canonically equivalent", "e\u0301\x1b[m", "\u00e9\x1b[m", nil},
@@ -39,9 +40,10 @@ func TestDiffNamesWhatDiffers(t *testing.T) {
 }
 
 func TestNullEqualsEverything(t *testing.T) {
-	a := state(10, 3, "\x1b]8;;http://x\x1b\\abc\x1b[?25l\x1b]2;title\a")
+	a := state(10, 3, "\x1b]133;A\a\x1b]8;;http://x\x1b\\abc\x1b[?25l\x1b]2;title\a")
 	b := state(10, 3, "xyz\x1b[2;2H")
 	b.Cursor, b.Title, b.Modes, b.Pen, b.LastWidth = nil, nil, nil, nil, nil
+	b.Lines[0].Prompt = nil
 	b.Lines[0].Cells[0], b.Lines[0].Cells[1], b.Lines[0].Cells[2] = nil, nil, nil
 	if got := Diff(a, b); len(got) > 0 {
 		t.Errorf("null differs: %q", got)

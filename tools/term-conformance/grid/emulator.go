@@ -53,7 +53,7 @@ func (g *Grid) ForgetOnlyWrap() {
 }
 
 func lineOf(l *emulator.LineState) *Line {
-	out := &Line{Wrapped: &l.Wrapped}
+	out := &Line{Wrapped: &l.Wrapped, Prompt: &l.Prompt}
 	for _, c := range l.Cells {
 		out.Cells = append(out.Cells, &Cell{Text: c.Text, Width: WidthOf(c.Width), Style: styleOf(c.Style)})
 	}
@@ -121,6 +121,7 @@ func modesOf(m *emulator.Modes) *Modes {
 		Insert: &m.Insert, LineFeed: &m.LineFeed, CursorKeys: &m.CursorKeys, Origin: &m.Origin, AutoWrap: &m.AutoWrap,
 		CursorBlink: &m.CursorBlink, CursorHidden: &m.CursorHidden, ReverseWrap: &m.ReverseWrap, Keypad: &m.Keypad,
 		FocusEvents: &m.FocusEvents, BracketedPaste: &m.BracketedPaste, Synchronized: &m.Synchronized,
+		ThemeReports: &m.ThemeReports, SizeReports: &m.SizeReports,
 		Mouse: new(int(m.Mouse)), MouseEncoding: new(int(m.MouseEncoding)),
 		CursorStyle: new(cursorStyles[m.CursorStyle]),
 	}

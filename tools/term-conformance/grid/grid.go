@@ -14,7 +14,7 @@ import (
 )
 
 // SchemaVersion is the version of the form. A reader refuses any other.
-const SchemaVersion = 1
+const SchemaVersion = 2
 
 // Grid is the state of one terminal.
 type Grid struct {
@@ -55,6 +55,7 @@ type Cursor struct {
 // Line is one row. Cells at its end that nothing was ever written to are left out.
 type Line struct {
 	Wrapped *bool   `json:"wrapped"`
+	Prompt  *string `json:"prompt"` // the letters of its prompt marks, A to D
 	Cells   []*Cell `json:"cells"`
 }
 
@@ -99,6 +100,8 @@ type Modes struct {
 	FocusEvents    *bool   `json:"focus_events"`
 	BracketedPaste *bool   `json:"bracketed_paste"`
 	Synchronized   *bool   `json:"synchronized"`
+	ThemeReports   *bool   `json:"theme_reports"`
+	SizeReports    *bool   `json:"size_reports"`
 	Mouse          *int    `json:"mouse"`          // 0, 9, 1000, 1002, 1003
 	MouseEncoding  *int    `json:"mouse_encoding"` // 0, 1006, 1016
 	CursorStyle    *string `json:"cursor_style"`   // shape and blinking, "" for the viewer's own

@@ -5,7 +5,7 @@ import { render } from 'preact';
 import type { Bytes } from '../wire/b64';
 import { Bars, WatchStrip } from './bars';
 import { type DebugTarget, expose } from './debug';
-import { Desk, type DeskOptions, paneLabel } from './desk';
+import { Desk, type DeskOptions } from './desk';
 import { Dialogs } from './dialogs';
 import { KeyRow } from './keys';
 import { RecordBar } from './records';
@@ -65,7 +65,7 @@ function App(props: { desk: Desk; onCode(code: Bytes): void }) {
 
 function showTitle(desk: Desk): void {
   const pane = desk.active.value;
-  document.title = pane ? `${paneLabel(pane.info.value)} — spawn` : 'spawn';
+  document.title = pane ? `${desk.label(pane)} — spawn` : 'spawn';
 }
 
 /** The clock runs only while somebody waits. */

@@ -3,7 +3,7 @@
 // A view of the page for tests and for a curious person's console. It reads;
 // there is nothing in it that types, and no key or code.
 
-import { type Desk, paneLabel } from './desk';
+import type { Desk } from './desk';
 import { linkStatus } from './status';
 
 export interface PaneView {
@@ -51,7 +51,7 @@ function debugView(desk: Desk): SpawnView {
       seen: desk.panes.value.filter((pane) => !pane.cell.hidden).map((pane) => pane.id),
       panes: desk.panes.value.map((pane) => ({
         id: pane.id,
-        label: paneLabel(pane.info.value),
+        label: desk.label(pane),
         state: pane.info.value.state,
         phase: pane.phase.value,
         ...pane.size.value,

@@ -12,7 +12,10 @@ import { safeTitle } from '../term/title';
 import type { CtlEvent, PaneInfo } from '../wire/ctl';
 import type { Session as WindowSession, Window } from '../wire/verbs';
 import {
-  floatRect,
+  type Extent,
+  floatBox,
+  movedBy,
+  offsetAt,
   layoutOf,
   panesOf,
   type Rect,
@@ -20,6 +23,8 @@ import {
   type Tab,
   tabsOf,
 } from './layout';
+import { makeGrip } from './grip';
+import { labelOf } from './label';
 import { Pane } from './pane';
 import { Recovery, reason, recordText } from './recovery';
 import { type Frame, Stage } from './stage';
@@ -77,9 +82,13 @@ export class Desk {
   #wanted = '';
   /** A separator that is dragged. */
   readonly #held = signal<{ window: string; node: number; ratio: number } | null>(null);
+  /** A float that is carried, and how many CSS pixels from its place it is. */
+  readonly #carried = signal<{ pane: Pane; x: number; y: number } | null>(null);
   /** The pane that was shown last of each window. */
   readonly #last = new Map<string, string>();
   #asking: 'no' | 'once' | 'again' = 'no';
+  /** The stage, in CSS pixels. */
+  readonly #area = signal<Extent>({ width: 0, height: 0 });
   readonly #frame = computed(() => this.#draw());
 
   constructor(options: DeskOptions) {
@@ -95,7 +104,11 @@ export class Desk {
       random: Math.random,
     });
     this.#link.onState = (state) => this.#linkChanged(state);
-    new ResizeObserver(() => this.#fit()).observe(this.stage.element);
+    new ResizeObserver(() => {
+      const { clientWidth, clientHeight } = this.stage.element;
+      this.#area.value = { width: clientWidth, height: clientHeight };
+      this.#fit();
+    }).observe(this.stage.element);
     narrowQuery.addEventListener('change', (event) => {
       this.narrow.value = event.matches;
     });
@@ -125,8 +138,14 @@ export class Desk {
     return state.phase === 'halted' ? state.failure : null;
   }
 
-  /** Shows this pane; attaches it when it was never shown. */
+  /** A person turns to this pane: it is shown, and is the active one of its window from now on. */
   async show(pane: Pane): Promise<void> {
+    this.#tellFocus(pane);
+    await this.#show(pane);
+  }
+
+  /** Shows this pane; attaches it when it was never shown. */
+  async #show(pane: Pane): Promise<void> {
     const before = this.active.value;
     if (before === pane) return pane.screen.term.focus();
     this.#activate(pane);
@@ -142,6 +161,16 @@ export class Desk {
     forgetRefusal();
     remember(pane.id);
     this.#last.set(this.tab.value?.key ?? '', pane.id);
+  }
+
+  /**
+   * Tells the host where a person has turned to, so that a float comes to the front and
+   * whoever opens the window begins there. Pages do not follow each other: each keeps what
+   * it has active. Who may not write there is not heard, which is no matter.
+   */
+  #tellFocus(pane: Pane): void {
+    if (this.active.value === pane || !this.arranges.value) return;
+    this.#session?.ctl.call('pane.focus', { pane: pane.id }).catch(() => {});
   }
 
   /** Shows a window, with the pane that was active in it. */
@@ -166,9 +195,13 @@ export class Desk {
       window,
       held?.window === window.window ? held : undefined,
     );
-    const floats = window.floats.flatMap((id, place) => {
-      const pane = this.find(id);
-      return pane ? [{ pane, rect: floatRect(place) }] : [];
+    const floats = window.floats.flatMap((float) => {
+      const pane = this.find(float.pane);
+      if (!pane) return [];
+      const box = floatBox(float, this.#area.value, pane.grain.value);
+      const carried = this.#carried.value;
+      if (carried?.pane !== pane) return [{ pane, float, box }];
+      return [{ pane, float, box: movedBy(box, carried, this.#area.value) }];
     });
     const floating = floats.some(({ pane }) => pane === active);
     if (!tiles.has(active.id) && !floating) return alone;
@@ -233,6 +266,37 @@ export class Desk {
         (await ctl.call('pane.zoom', { pane: off ? window.zoomed : pane.id, off })).window,
       );
     });
+  }
+
+  /** Takes the active pane out of the splits to lie above them, or puts it back. */
+  async float(): Promise<void> {
+    const pane = this.active.value;
+    const window = this.tab.value?.window;
+    if (!pane || !window) return;
+    const floats = window.floats.some((float) => float.pane === pane.id);
+    const beside = window.nodes.find((node) => node.kind === 'pane')?.pane ?? '';
+    if (floats && !beside) return say('There are no splits to put it into.');
+    const back = { pane: pane.id, beside, axis: 'cols' } as const;
+    await this.#arrange('Not placed', async (ctl) => {
+      this.#learn((await ctl.call('pane.place', floats ? back : { pane: pane.id })).window);
+    });
+  }
+
+  /** Leaves a carried float where it is. */
+  async #putDown(): Promise<void> {
+    const carried = this.#carried.value;
+    const at = this.#frame.value.floats.find(({ pane }) => pane === carried?.pane);
+    if (!at) {
+      this.#carried.value = null;
+      return;
+    }
+    const { pane, z: _, ...float } = at.float;
+    const offset = offsetAt(at.float, at.box, this.#area.value, at.pane.grain.value);
+    await this.#arrange('Not moved', async (ctl) => {
+      const params = { pane, float: { ...float, ...offset } };
+      this.#learn((await ctl.call('pane.place', params)).window);
+    });
+    this.#carried.value = null;
   }
 
   async closeWindow(id: string): Promise<void> {
@@ -323,7 +387,7 @@ export class Desk {
   async #showWhenKnown(id: string): Promise<void> {
     const pane = this.find(id);
     this.#wanted = pane ? '' : id;
-    if (pane) await this.show(pane);
+    if (pane) await this.#show(pane);
   }
 
   /** Closes what a tab stands for; asks first when something runs in it. */
@@ -356,6 +420,13 @@ export class Desk {
     }
   }
 
+  async renameWindow(id: string, name: string): Promise<void> {
+    await this.#arrange('Not renamed', async (ctl) => {
+      const params = { window: id, name: safeTitle(name, 64) };
+      this.#learn((await ctl.call('window.rename', params)).window);
+    });
+  }
+
   /** A new execution in the place of an archive. Says why not, or '' when it runs. */
   async relaunch(pane: Pane, argv: string[]): Promise<string> {
     try {
@@ -381,6 +452,11 @@ export class Desk {
     } catch (error) {
       say(error instanceof Error ? error.message : 'There is no link to give.');
     }
+  }
+
+  /** What a pane is called. */
+  label({ info: { value: info } }: Pane): string {
+    return labelOf(info, this.windows.value, this.sessions.value);
   }
 
   find(id: string): Pane | undefined {
@@ -454,7 +530,7 @@ export class Desk {
     this.#sort();
     if (this.known.value) void this.#ask();
     if (pane.id === this.#wanted) void this.#showWhenKnown(pane.id);
-    else if (this.known.value && !this.active.value) void this.show(pane);
+    else if (this.known.value && !this.active.value) void this.#show(pane);
     return pane;
   }
 
@@ -465,7 +541,20 @@ export class Desk {
     const pane = new Pane(info, screen);
     built = pane;
     pane.cell.hidden = true;
-    pane.cell.addEventListener('focusin', () => this.#activate(pane));
+    pane.cell.addEventListener('focusin', () => {
+      this.#tellFocus(pane);
+      this.#activate(pane);
+    });
+    makeGrip(pane.cell.firstElementChild as HTMLElement, {
+      take: () => {
+        void this.show(pane);
+        return pane.cell.classList.contains('float');
+      },
+      carry: (x, y) => {
+        this.#carried.value = { pane, x, y };
+      },
+      drop: () => void this.#putDown(),
+    });
     this.#mark(pane);
     return pane;
   }
@@ -478,7 +567,8 @@ export class Desk {
       const dead = info.state !== 'running' && !info.archive;
       pane.cell.classList.toggle('faded', dead || !this.connected.value);
       pane.cell.classList.toggle('record', info.archive !== null);
-      head.textContent = info.archive ? recordText(info) : paneLabel(info);
+      const label = this.label(pane);
+      head.textContent = info.archive ? recordText(info, label) : label;
     });
   }
 
@@ -514,7 +604,7 @@ export class Desk {
     void this.#ask();
     const next =
       this.find(beside ?? '') ?? this.panes.value[Math.min(at, this.panes.value.length - 1)];
-    if (wasActive && next) void this.show(next);
+    if (wasActive && next) void this.#show(next);
   }
 
   /** The host has told all it has: what it did not tell is gone. */
@@ -524,12 +614,21 @@ export class Desk {
     }
     const first = !this.known.value;
     this.known.value = true;
-    void this.#ask();
+    const asked = this.#ask();
     if (this.#session) void this.#attachAll(this.#session);
     if (this.active.value) return;
-    const pane = this.find(recall()) ?? this.panes.value[0];
-    if (pane) void this.show(pane);
+    const pane = this.find(recall());
+    if (pane) void this.#show(pane);
+    else if (this.panes.value.length > 0) void asked.then(() => this.#enter());
     else if (first) void this.#begin();
+  }
+
+  /** A browser that was never here begins with what is active in the first window. */
+  #enter(): void {
+    if (this.active.value) return;
+    const id = this.tabs.value[0]?.window?.active ?? '';
+    const pane = this.find(id) ?? this.panes.value[0];
+    if (pane) void this.#show(pane);
   }
 
   /** Nothing is there: a first terminal, unless a person may want back what was here before. */
@@ -566,13 +665,6 @@ export class Desk {
 }
 
 const whole: Rect = { x: 0, y: 0, w: 1, h: 1 };
-
-/** What a pane is called: the name it was given, its title, what runs in it, its id. */
-export function paneLabel(info: PaneInfo): string {
-  return (
-    safeTitle(info.name) || safeTitle(info.title) || safeTitle(info.foreground ?? '') || info.id
-  );
-}
 
 function windowNumber(id: string): number {
   return Number(/\d+/.exec(id)?.[0] ?? 0);

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type Desk, paneLabel } from './desk';
+import type { Desk } from './desk';
 import { Checkpoints } from './records';
 import { shortcutHelp } from './shortcuts';
 import { type Dialog, dialog, say } from './ui';
@@ -36,6 +36,8 @@ function Content({ open, desk }: { open: Dialog; desk: Desk }) {
       return <SelectText text={open.text} />;
     case 'rename':
       return <Rename desk={desk} id={open.pane} />;
+    case 'renameWindow':
+      return <RenameWindow desk={desk} id={open.window} />;
     case 'closeWindow':
       return <ConfirmCloseWindow desk={desk} id={open.window} panes={open.panes} />;
     case 'records':
@@ -78,7 +80,7 @@ function ConfirmClose({ desk, id }: { desk: Desk; id: string }) {
     void desk.close(pane);
   };
   return (
-    <Modal title={`Close ${paneLabel(pane.info.value)}?`}>
+    <Modal title={`Close ${desk.label(pane)}?`}>
       <p>Its shell ends, and so does what runs in it. Closing this tab of the browser would not.</p>
       <div class="actions">
         <button type="button" onClick={dismiss}>
@@ -193,28 +195,66 @@ function SelectText({ text }: { text: string }) {
 
 function Rename({ desk, id }: { desk: Desk; id: string }) {
   const pane = desk.find(id);
+  if (!pane) return null;
+  return (
+    <NameForm
+      title="Rename terminal"
+      name={pane.info.value.name}
+      instead={desk.label(pane)}
+      hint="Without a name the program’s own title is shown."
+      desk={desk}
+      take={(name) => desk.rename(pane, name)}
+    />
+  );
+}
+
+/** A tab is a window, and a window's name is what a checkpoint keeps of all of this. */
+function RenameWindow({ desk, id }: { desk: Desk; id: string }) {
+  const window = desk.windows.value.find((at) => at.window === id);
+  const pane = desk.find(window?.active ?? '');
+  if (!window) return null;
+  return (
+    <NameForm
+      title="Rename tab"
+      name={window.name}
+      instead={pane ? desk.label(pane) : ''}
+      hint="Without a name the tab is called by its terminal. Checkpoints keep it."
+      desk={desk}
+      take={(name) => desk.renameWindow(id, name)}
+    />
+  );
+}
+
+function NameForm(props: {
+  title: string;
+  name: string;
+  /** What is shown when there is no name. */
+  instead: string;
+  hint: string;
+  desk: Desk;
+  take(name: string): Promise<void>;
+}) {
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => input.current?.select(), []);
-  if (!pane) return null;
   const submit = (event: Event) => {
     event.preventDefault();
     const name = input.current?.value ?? '';
     dismiss();
-    void desk.rename(pane, name);
-    pane.screen.term.focus();
+    void props.take(name);
+    props.desk.active.value?.screen.term.focus();
   };
   return (
-    <Modal title="Rename terminal">
+    <Modal title={props.title}>
       <form onSubmit={submit}>
         <input
           ref={input}
           class="address"
           maxLength={64}
-          defaultValue={pane.info.value.name}
-          placeholder={paneLabel(pane.info.value)}
+          defaultValue={props.name}
+          placeholder={props.instead}
           aria-label="Name"
         />
-        <p class="faint">Without a name the program’s own title is shown.</p>
+        <p class="faint">{props.hint}</p>
         <div class="actions">
           <button type="button" onClick={dismiss}>
             Cancel
@@ -260,7 +300,7 @@ function Relaunch({ desk, id }: { desk: Desk; id: string }) {
     if (!why) dismiss();
   };
   return (
-    <Modal title={`Relaunch ${paneLabel(pane.info.value)}`}>
+    <Modal title={`Relaunch ${desk.label(pane)}`}>
       <form onSubmit={(event) => void submit(event)}>
         <p>
           This starts a new program in the place of the record, whose text goes. It continues

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Where the panes of a window go, as parts of its area from 0 to 1. Nothing here
-// trusts the tree: what is no tree of panes is left out.
+// Where the panes of a window go: tiles as parts of its area from 0 to 1, floats in
+// CSS pixels. Nothing here trusts the tree: what is no tree of panes is left out.
 
-import type { Session, Window } from '../wire/verbs';
+import type { Placed, Session, Window } from '../wire/verbs';
 
 /** What a drag of a separator leaves each side at least, in 1/10000. */
 export const ratioMin = 500;
@@ -85,13 +85,117 @@ function paneNextTo(window: Window, split: number, axis: string): string {
 
 /** The panes of a window: tiles in the order of its tree, then floats from the back to the front. */
 export function panesOf(window: Window): string[] {
-  return [...layoutOf(window).tiles.keys(), ...window.floats];
+  return [...layoutOf(window).tiles.keys(), ...window.floats.map(({ pane }) => pane)];
 }
 
-/** Where a float is drawn. The host says how large its terminal is, not where it goes. */
-export function floatRect(place: number): Rect {
-  const step = Math.min(place, 5) * 0.03;
-  return { x: 0.14 + step, y: 0.1 + step, w: 0.68, h: 0.7 };
+/** A size in CSS pixels. */
+export interface Extent {
+  width: number;
+  height: number;
+}
+
+/** A place in the stage, in CSS pixels. */
+export interface Box extends Extent {
+  left: number;
+  top: number;
+}
+
+/** What lies between a pane's edge and its cells at a desk: the inset of .screen in style.css. */
+const inset: Extent = { width: 18, height: 12 };
+
+/** How much lower a float's cells begin below its title: .titled > .screen in style.css. */
+const titleHeight = 24;
+
+/** Cells are measured over a whole row, whose width is rounded: what a float gets beyond its cells. */
+const slack = 1;
+
+const borderWidths: Record<Placed['border'], number> = {
+  none: 0,
+  single: 1,
+  rounded: 1,
+  heavy: 2,
+  double: 3,
+};
+
+const anchors: readonly Placed['anchor'][] = [
+  'top_left',
+  'top',
+  'top_right',
+  'left',
+  'center',
+  'right',
+  'bottom_left',
+  'bottom',
+  'bottom_right',
+];
+
+/**
+ * Where a float is drawn: its size in cells, its anchor, its offset, and then as
+ * small and as far back as it takes to lie in the area. The host works it out so too.
+ */
+export function floatBox(float: Placed, area: Extent, cell: Extent): Box {
+  const edges = 2 * (borderWidths[float.border] ?? 0);
+  const titled = isTitled(float) ? titleHeight : 0;
+  const [across, down] = thirdsOf(float.anchor);
+  const wide = { cells: float.width, least: float.min_cols, by: float.x, third: across };
+  const high = { cells: float.height, least: float.min_rows, by: float.y, third: down };
+  const [left, width] = along(wide, area.width, cell.width, inset.width, edges);
+  const [top, height] = along(high, area.height, cell.height, inset.height, edges + titled);
+  return { left, top, width, height };
+}
+
+/** The offset from its anchor, in cells, with which a float is drawn at about this place. */
+export function offsetAt(
+  float: Placed,
+  box: Box,
+  area: Extent,
+  cell: Extent,
+): { x: number; y: number } {
+  const [across, down] = thirdsOf(float.anchor);
+  const x = (box.left - ((area.width - box.width) * across) / 2) / cell.width;
+  const y = (box.top - ((area.height - box.height) * down) / 2) / cell.height;
+  return { x: Math.round(x), y: Math.round(y) };
+}
+
+/** The box, moved by so many pixels and no farther than the area goes. */
+export function movedBy(box: Box, by: { x: number; y: number }, area: Extent): Box {
+  const within = (at: number, room: number) => Math.min(Math.max(at, 0), Math.max(room, 0));
+  const left = within(box.left + by.x, area.width - box.width);
+  return { ...box, left, top: within(box.top + by.y, area.height - box.height) };
+}
+
+/** Where an anchor is: 0 at the beginning, 1 in the middle, 2 at the end, across and down. */
+function thirdsOf(anchor: Placed['anchor']): [number, number] {
+  const at = anchors.indexOf(anchor);
+  return at < 0 ? [1, 1] : [at % 3, Math.floor(at / 3)];
+}
+
+/** A title stands in the border, so without one there is none. */
+export function isTitled(float: Placed): boolean {
+  return float.border !== 'none';
+}
+
+/** Place and length on one axis, in pixels. `third` is 0 at the beginning, 2 at the end. */
+function along(
+  float: { cells: string; least: number; by: number; third: number },
+  area: number,
+  cell: number,
+  inset: number,
+  frame: number,
+): [number, number] {
+  const fit = (pixels: number) => Math.max(1, Math.floor(pixels / cell));
+  const asked = Math.max(cellsOf(float.cells, fit(area - inset)), float.least);
+  const cells = Math.min(asked, fit(area - inset - frame - slack));
+  const length = Math.min(Math.ceil(cells * cell) + slack + inset + frame, area);
+  const room = area - length;
+  const place = Math.round((room * float.third) / 2 + float.by * cell);
+  return [Math.min(Math.max(place, 0), room), length];
+}
+
+/** An extent in an area of that many cells: "12" of them, or "60%". */
+function cellsOf(extent: string, area: number): number {
+  const n = Number.parseInt(extent, 10) || 1;
+  return extent.endsWith('%') ? Math.floor((area * n) / 100) : n;
 }
 
 export interface Tab {

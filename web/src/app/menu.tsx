@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
-import { type Desk, paneLabel } from './desk';
+import type { Desk } from './desk';
 import { Icon } from './icons';
 import type { Pane } from './pane';
 import { changeFontSize, fontSize, look, resetFontSize, screenReader } from './settings';
@@ -59,7 +59,7 @@ export function Menu({ desk }: { desk: Desk }) {
           <Item off={!pane} run={choose(() => void pane?.reveal.search())} keys="Ctrl+Shift+F">
             Find in scrollback
           </Item>
-          <Item off={!pane} run={choose(() => pane && saveHistory(pane))}>
+          <Item off={!pane} run={choose(() => pane && saveHistory(desk, pane))}>
             Save history as text
           </Item>
           <Item off={!pane} run={choose(() => pane && showText(pane))}>
@@ -75,6 +75,9 @@ export function Menu({ desk }: { desk: Desk }) {
               </Item>
               <Item off={!several} run={choose(() => void desk.zoom())} keys="Ctrl+Shift+Z">
                 {desk.tab.value?.window?.zoomed ? 'Show the others again' : 'Zoom'}
+              </Item>
+              <Item off={!several} run={choose(() => void desk.float())} keys="Ctrl+Shift+G">
+                {isFloat(desk) ? 'Back into the splits' : 'Float above the splits'}
               </Item>
             </>
           )}
@@ -193,6 +196,11 @@ function step(root: HTMLElement | null, by: number): void {
   all[(at + by + all.length) % all.length]?.focus();
 }
 
+function isFloat(desk: Desk): boolean {
+  const floats = desk.tab.value?.window?.floats ?? [];
+  return floats.some(({ pane }) => pane === desk.active.value?.id);
+}
+
 function openRename(pane: Pane): void {
   dialog.value = { kind: 'rename', pane: pane.id };
 }
@@ -208,11 +216,12 @@ function showText(pane: Pane): void {
 }
 
 /** Hands the whole history and the screen to the browser as a file. */
-export function saveHistory(pane: Pane): void {
+function saveHistory(desk: Desk, pane: Pane): void {
   const url = URL.createObjectURL(new Blob([wholeText(pane)], { type: 'text/plain' }));
   const link = document.createElement('a');
   link.href = url;
-  link.download = `${paneLabel(pane.info.value)
+  link.download = `${desk
+    .label(pane)
     .replace(/[^\p{L}\p{N}._-]+/gu, '-')
     .slice(0, 60)}.txt`;
   link.click();

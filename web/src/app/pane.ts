@@ -28,6 +28,9 @@ const retryMs = 500;
 /** A screen that waits longer than this for its snapshot asks again. */
 const staleMs = 5000;
 
+/** A cell is measured over a row: by so many pixels it may seem another one in a row of another length. */
+const grainTolerance = 0.25;
+
 /** Largest paste, in UTF-16 units. */
 const pasteMax = 1 << 20;
 
@@ -50,6 +53,8 @@ export class Pane {
   readonly control = signal<Control>(nobody);
   readonly size = signal<Size>({ cols: 0, rows: 0 });
   readonly attention = signal(false);
+  /** A cell of the person's own text size in CSS pixels; a guess until the screen was shown. */
+  readonly grain = signal({ width: 8, height: 17 });
   readonly failure = signal('');
   readonly history = new History(() => this.#feed.heal());
   readonly screen: LiveScreen;
@@ -221,6 +226,11 @@ export class Pane {
   /** Brings the screen's cells in line with the window: as controller by asking, as watcher by shrinking. */
   layout(): void {
     if (this.screen.element.hidden) return;
+    this.#fit();
+    this.#learnGrain();
+  }
+
+  #fit(): void {
     const { you, controller } = this.control.value;
     if (you || controller === '') {
       const size = this.screen.fitSize();
@@ -228,6 +238,14 @@ export class Pane {
       else this.screen.shrinkToFit();
     } else this.screen.shrinkToFit();
     this.screen.element.classList.toggle('watching', !you && controller !== '');
+  }
+
+  #learnGrain(): void {
+    const { cell } = this.screen;
+    const known = this.grain.peek();
+    if (!cell) return;
+    const off = Math.max(Math.abs(cell.width - known.width), Math.abs(cell.height - known.height));
+    if (off > grainTolerance) this.grain.value = cell;
   }
 
   /** The size that this window would give the pane. */

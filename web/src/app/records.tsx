@@ -3,12 +3,18 @@
 // What is left when no live terminal is: checkpoints to restore, and archives,
 // which are shown as records and never as terminals.
 
+import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Desk } from './desk';
 import { Icon } from './icons';
 import type { Pane } from './pane';
+import { inOrder, leadText } from './leading';
 import { type Checkpoint, insideText, recordText, shutdownText, statusText } from './recovery';
 import { dialog } from './ui';
+import { agoText, momentText } from './when';
+
+/** How often the words for how long ago something was are made anew. */
+const agoEveryMs = 30_000;
 
 /** The list of checkpoints. It is asked for anew whenever it is shown. */
 export function Checkpoints({ desk }: { desk: Desk }) {
@@ -34,8 +40,10 @@ export function Checkpoints({ desk }: { desk: Desk }) {
       {all === null && !failure && <p class="faint">This spawnd keeps no checkpoints.</p>}
       {all && all.length > 0 && (
         <ul>
-          {all.map((at, place) => (
-            <Entry key={at.id} at={at} newest={place === 0} desk={desk} off={full || !connected} />
+          {inOrder(all).map((at) => (
+            <Entry key={at.id} at={at} desk={desk} off={full || !connected}>
+              {leadText(at, all)}
+            </Entry>
           ))}
         </ul>
       )}
@@ -43,8 +51,26 @@ export function Checkpoints({ desk }: { desk: Desk }) {
   );
 }
 
-function Entry(props: { at: Checkpoint; newest: boolean; desk: Desk; off: boolean }) {
-  const { at, newest, desk, off } = props;
+/** How long ago it was, and when by the clock. */
+function Moment({ then }: { then: number }) {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), agoEveryMs);
+    return () => clearInterval(timer);
+  }, []);
+  return (
+    <>
+      <b>{agoText(then, now)}</b>{' '}
+      <time class="faint" dateTime={new Date(then).toISOString()}>
+        {momentText(then)}
+      </time>
+    </>
+  );
+}
+
+/** One checkpoint; what is within says why to take it, or not. */
+function Entry(props: { at: Checkpoint; desk: Desk; off: boolean; children: ComponentChildren }) {
+  const { at, desk, off, children } = props;
   const [sure, setSure] = useState(false);
   const busy = desk.recovery.busy.value;
   const name = at.generation > 0 ? `Checkpoint ${at.generation}` : 'A checkpoint';
@@ -52,13 +78,16 @@ function Entry(props: { at: Checkpoint; newest: boolean; desk: Desk; off: boolea
     if (await desk.recovery.restore(at.id)) dialog.value = null;
   };
   return (
-    <li class={`checkpoint ${at.status}`}>
+    <li class={`checkpoint ${at.status} ${at.leading ? 'leading' : ''}`}>
       <div class="what">
-        <b>{name}</b>
-        {newest && at.generation > 0 && <span class="faint"> the newest</span>}
-        <div class="status-text">{statusText(at.status)}</div>
+        <div>{at.capturedAt === null ? <b>{name}</b> : <Moment then={at.capturedAt} />}</div>
+        {children && <div class="why">{children}</div>}
+        <div class="status-text">
+          {statusText(at.status)}
+          {at.capturedAt !== null && <span class="faint"> · {name}</span>}
+        </div>
         {at.inside && <div>{insideText(at.inside)}</div>}
-        {at.inside && <div class="faint">{shutdownText(at.inside)}</div>}
+        {at.inside && <div class="faint">{shutdownText(at)}</div>}
       </div>
       <div class="actions">
         {sure ? (
@@ -83,7 +112,7 @@ function Entry(props: { at: Checkpoint; newest: boolean; desk: Desk; off: boolea
             {at.status === 'valid' && (
               <button
                 type="button"
-                class="main"
+                class={at.leading ? 'main' : ''}
                 disabled={off || busy}
                 aria-label={`Restore ${name}`}
                 onClick={() => void restore()}
@@ -105,7 +134,7 @@ export function RecordBar({ pane, desk }: { pane: Pane; desk: Desk }) {
   return (
     <div class="strip record" role="status">
       <Icon name="record" />
-      <span class="grow">{recordText(info)}</span>
+      <span class="grow">{recordText(info, desk.label(pane))}</span>
       <button
         type="button"
         class="main"

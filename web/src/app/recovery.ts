@@ -15,6 +15,14 @@ export interface Checkpoint {
   status: CheckpointStatus['status'];
   /** Grows with each checkpoint; 0 when it could not be read. */
   generation: number;
+  /** The host leads a person to this one. */
+  leading: boolean;
+  /** When it was captured, in Unix milliseconds; null when it could not be read. */
+  capturedAt: number | null;
+  /** How many terminals it has, how many of them ran, and of how many the text was kept. */
+  panes: number;
+  running: number;
+  texts: number;
   /** What is in it; null when nobody may know. */
   inside: RecoveryInspectResult | null;
 }
@@ -76,17 +84,18 @@ export class Recovery {
   }
 }
 
-async function look(ctl: Ctl, at: CheckpointStatus): Promise<Checkpoint> {
-  const { checkpoint: id, status, generation = 0 } = at;
-  if (status !== 'valid') return { id, status, generation, inside: null };
+async function look(ctl: Ctl, listed: CheckpointStatus): Promise<Checkpoint> {
+  const { checkpoint: id, status, generation = 0, leading = false } = listed;
+  const { captured_at: capturedAt = null, panes = 0, running = 0, text_panes: texts = 0 } = listed;
+  const at = { id, status, generation, leading, capturedAt, panes, running, texts, inside: null };
+  if (status !== 'valid') return at;
   try {
-    const inside = await ctl.call('recovery.inspect', { checkpoint: id });
-    return { id, status, generation, inside };
+    return { ...at, inside: await ctl.call('recovery.inspect', { checkpoint: id }) };
   } catch (error) {
     if (failedWith(error, 'closed')) throw error;
     // It has become another one since the list was made.
     const now = failedWith(error, 'conflict.checkpoint_expired') ? 'expired' : 'corrupt';
-    return { id, status: now, generation, inside: null };
+    return { ...at, status: now, leading: false };
   }
 }
 
@@ -137,18 +146,19 @@ export function insideText(inside: RecoveryInspectResult): string {
   return `${many(sessions, 'session')}, ${many(windows, 'window')}, ${many(panes, 'terminal')}; ${texts}${expired}`;
 }
 
-/** How spawnd was when it was written. */
-export function shutdownText(inside: RecoveryInspectResult): string {
-  return inside.shutdown === 'clean'
-    ? 'Written at a clean end: every program had ended.'
-    : 'Written while programs ran: they were interrupted, or may run still.';
+/** What ran when it was written. */
+export function shutdownText({ inside, running }: Checkpoint): string {
+  if (inside?.shutdown === 'clean') return 'Saved at a clean end: every program had ended.';
+  if (running === 0) return 'Saved when nothing ran in it.';
+  const they = running === 1 ? 'it was' : 'they were';
+  return `Saved while ${many(running, 'terminal')} ran: ${they} interrupted, or may run still.`;
 }
 
-/** What an archive is: a record, not a terminal. */
-export function recordText(info: PaneInfo): string {
+/** What an archive is: a record, not a terminal. `label` is what it is called. */
+export function recordText(info: PaneInfo, label: string): string {
   const { archive } = info;
   if (!archive) return '';
-  const parts = [`Record of ${archive.previous_pane}`, processText(info)];
+  const parts = [`Record of ${label}`, processText(info)];
   if (archive.text_state === 'expired') parts.push('its text has expired');
   if (archive.text_state === 'omitted') parts.push('its text was not kept');
   if (archive.cut_rows > 0) parts.push(`${many(archive.cut_rows, 'row')} cut at the edge`);

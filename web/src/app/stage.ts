@@ -3,16 +3,20 @@
 // The place of the terminals in the page: a cell for each pane that is seen, and
 // the lines between tiles, which can be dragged.
 
-import { ratioMin, type Rect, type Separator } from './layout';
+import type { Placed } from '../wire/verbs';
+import { type Box, isTitled, ratioMin, type Rect, type Separator } from './layout';
 import type { Pane } from './pane';
 
 /** One press of an arrow key on a separator, in 1/10000. */
 const keyStep = 250;
 
+/** Above tiles and the lines between them. */
+const floatsFrom = 10;
+
 export interface Frame {
   tiles: readonly { pane: Pane; rect: Rect }[];
   /** From the back to the front. */
-  floats: readonly { pane: Pane; rect: Rect }[];
+  floats: readonly { pane: Pane; float: Placed; box: Box }[];
   separators: readonly Separator[];
   active: Pane | null;
 }
@@ -37,8 +41,26 @@ export class Stage {
   place(frame: Frame): void {
     const { tiles, floats } = frame;
     this.element.classList.toggle('tiled', tiles.length + floats.length > 1);
-    for (const { pane, rect } of tiles) this.#put(pane, rect, false, frame.active);
-    for (const { pane, rect } of floats) this.#put(pane, rect, true, frame.active);
+    for (const { pane, rect } of tiles) {
+      this.#put(pane, 'cell', frame.active, {
+        left: percent(rect.x),
+        top: percent(rect.y),
+        width: percent(rect.w),
+        height: percent(rect.h),
+        zIndex: '',
+      });
+    }
+    floats.forEach(({ pane, float, box }, place) => {
+      const kind = `cell float border-${float.border} ${isTitled(float) ? 'titled' : ''}`;
+      this.#put(pane, kind, frame.active, {
+        left: `${box.left}px`,
+        top: `${box.top}px`,
+        width: `${box.width}px`,
+        height: `${box.height}px`,
+        // Here the one that has the keys is in front, before the host has raised it, and where it will not.
+        zIndex: String(floatsFrom + (pane === frame.active ? floats.length : place)),
+      });
+    });
     this.#separators = frame.separators;
     while (this.#lines.length > frame.separators.length) this.#lines.pop()?.remove();
     frame.separators.forEach((separator, place) => {
@@ -46,18 +68,13 @@ export class Stage {
     });
   }
 
-  #put(pane: Pane, rect: Rect, float: boolean, active: Pane | null): void {
+  #put(pane: Pane, kind: string, active: Pane | null, style: Partial<CSSStyleDeclaration>): void {
     const { cell } = pane;
     // Moving an element in the page takes the focus from it, so it stays where it is.
     if (cell.parentElement !== this.element) this.element.append(cell);
-    Object.assign(cell.style, {
-      left: percent(rect.x),
-      top: percent(rect.y),
-      width: percent(rect.w),
-      height: percent(rect.h),
-    });
-    cell.classList.toggle('float', float);
-    cell.classList.toggle('active', pane === active);
+    Object.assign(cell.style, style);
+    const marks = ['faded', 'record'].filter((mark) => cell.classList.contains(mark));
+    cell.className = [kind, ...marks, ...(pane === active ? ['active'] : [])].join(' ');
   }
 
   #draw(place: number, { axis, rect, ratio, pane }: Separator): void {

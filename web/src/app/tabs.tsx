@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from 'preact/hooks';
 import { safeTitle } from '../term/title';
-import { type Desk, paneLabel } from './desk';
+import type { Desk } from './desk';
 import { Icon } from './icons';
 import type { Tab as TabOf } from './layout';
 import { Menu } from './menu';
@@ -51,10 +51,12 @@ function TabItem(props: { tab: TabOf; desk: Desk; session: string; heading: bool
   }, [selected]);
   if (!pane) return null;
   const info = pane.info.value;
-  const label = safeTitle(tab.window?.name ?? '') || paneLabel(info);
+  const label = safeTitle(tab.window?.name ?? '') || desk.label(pane);
   const more = tab.panes.length > 1 ? tab.panes.length : 0;
   const rename = () => {
-    dialog.value = { kind: 'rename', pane: pane.id };
+    dialog.value = tab.window
+      ? { kind: 'renameWindow', window: tab.key }
+      : { kind: 'rename', pane: pane.id };
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === 'F2') rename();
@@ -131,7 +133,7 @@ export function Switcher({ desk }: { desk: Desk }) {
             aria-current={desk.active.value === pane}
             onClick={() => void desk.show(pane)}
           >
-            {paneLabel(pane.info.value)}
+            {desk.label(pane)}
           </button>
         ) : null;
       })}

@@ -11,6 +11,7 @@ export type Dialog =
   | { kind: 'pair'; url: string }
   | { kind: 'text'; text: string }
   | { kind: 'rename'; pane: string }
+  | { kind: 'renameWindow'; window: string }
   | { kind: 'closeWindow'; window: string; panes: number }
   | { kind: 'records' }
   | { kind: 'relaunch'; pane: string };

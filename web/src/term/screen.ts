@@ -51,6 +51,7 @@ export class LiveScreen {
   readonly #whole = new WholeCharacters();
   #painting = false;
   #fontSize: number;
+  #cell: { width: number; height: number } | null = null;
 
   constructor(private readonly options: ScreenOptions) {
     this.element = document.createElement('div');
@@ -134,7 +135,20 @@ export class LiveScreen {
     if (this.term.options.fontSize !== this.#fontSize) this.term.options.fontSize = this.#fontSize;
     const size = this.#fit.proposeDimensions();
     if (!size || !Number.isFinite(size.cols) || !Number.isFinite(size.rows)) return null;
+    this.#measure();
     return { cols: clamp(size.cols), rows: clamp(size.rows) };
+  }
+
+  /** A cell of the person's own text size in CSS pixels, as fitSize found it last; null before. */
+  get cell(): { width: number; height: number } | null {
+    return this.#cell;
+  }
+
+  #measure(): void {
+    const grid = this.term.element?.querySelector<HTMLElement>('.xterm-screen');
+    if (!grid || grid.offsetWidth === 0 || grid.offsetHeight === 0) return;
+    const { cols, rows } = this.term;
+    this.#cell = { width: grid.offsetWidth / cols, height: grid.offsetHeight / rows };
   }
 
   /** Shrinks the text so that a screen of another window's size fits this one. */

@@ -115,6 +115,7 @@ export interface PaneInfo {
   rows: number;
   exit_code: number | null;
   signal: string;
+  argv0: string;
   foreground: string;
   window: string;
   index: number;

@@ -260,9 +260,9 @@ export interface Match {
   row: number;
   /** column; the first is 0 */
   col: number;
-  /** columns of the match in that row */
+  /** columns of the match, which goes on in the rows below where the line does */
   length: number;
-  /** the whole row */
+  /** the whole row, joined with those that the match goes on in */
   line: string;
 }
 
@@ -318,6 +318,8 @@ export interface Pane {
   exit_code: number | null;
   /** the signal that ended the shell; empty when none did */
   signal: string;
+  /** name of what it was started with, without its folder; left out when that is not known, as of an archive */
+  argv0?: string;
   /** name of the command in the foreground */
   foreground: string;
   /** how many are attached */
@@ -362,6 +364,8 @@ export interface PaneCaptureResult {
   first: number;
   /** the rows, without the blanks at their ends */
   lines: string[];
+  /** numbers of rows that continue the line of the row before, which was too long for one */
+  continued?: number[];
   /** rows in front were left out for max */
   more: boolean;
   /** where the cursor is */
@@ -393,6 +397,11 @@ export interface PaneExportResult {
   data: string;
   /** rows in front were left out for max */
   cut: boolean;
+}
+
+export interface PaneFocusParams {
+  /** id of the pane */
+  pane: string;
 }
 
 export interface PaneListResult {
@@ -450,7 +459,7 @@ export interface PaneRelaunchParams {
   argv: string[];
   /** true acknowledges that earlier processes may still run, and that this may do their work twice */
   ack_orphans: boolean;
-  /** what the new pane is given beside its own */
+  /** what the new pane is given beside its own, of what the caller has */
   grants?: Scope[];
 }
 
@@ -541,7 +550,7 @@ export interface PaneSearchParams {
 export interface PaneSearchResult {
   /** what was found, the oldest first */
   matches: Match[];
-  /** older ones were left out for max */
+  /** there may be older ones: they were left out for max, or lie in rows that were not looked at */
   more: boolean;
 }
 
@@ -666,6 +675,42 @@ export interface PaneZoomParams {
   off?: boolean;
 }
 
+export interface Placed {
+  /** id of its pane */
+  pane: string;
+  /** its place in the stack: larger ones are in front, and no two are the same */
+  z: number;
+  /** preset that was asked for; left out: floats.default */
+  preset?: string;
+  /** columns of the terminal without its border, or their share of the window such as 60% */
+  width: string;
+  /** rows of the terminal without its border, or their share of the window */
+  height: string;
+  /** where in the window, by the same point of the float */
+  anchor:
+    | 'top_left'
+    | 'top'
+    | 'top_right'
+    | 'left'
+    | 'center'
+    | 'right'
+    | 'bottom_left'
+    | 'bottom'
+    | 'bottom_right';
+  /** cells to the right of its anchor */
+  x: number;
+  /** cells below its anchor */
+  y: number;
+  /** fewest columns, as far as the window has room */
+  min_cols: number;
+  /** fewest rows, as far as the window has room */
+  min_rows: number;
+  /** line around it */
+  border: 'none' | 'single' | 'double' | 'rounded' | 'heavy';
+  /** title in its border: escape it where you show it */
+  title?: string;
+}
+
 export interface Problem {
   /** key, or what stands in its place; empty for the whole file */
   path: string;
@@ -752,6 +797,8 @@ export interface ServerInfoResult {
   addresses: string[];
   /** how many panes there are */
   panes: number;
+  /** pane that the caller is in, as the kernel shows; empty when none is shown */
+  pane: string;
 }
 
 export interface ServerShutdownParams {
@@ -868,9 +915,9 @@ export interface Window {
   revision: number;
   /** its tree in preorder: the root is 0, and a first child follows its parent */
   nodes: Node[];
-  /** ids of the panes above the tree, from the back to the front */
-  floats: string[];
-  /** id of the pane that has the keys; empty without panes */
+  /** the panes above the tree, from the back to the front */
+  floats: Placed[];
+  /** id of the pane that somebody turned to last, in which who comes there begins; empty without panes */
   active: string;
   /** id of the pane that fills the window; empty when none does */
   zoomed: string;
@@ -997,6 +1044,8 @@ export interface VerbErrors {
   'conflict.not_at_prompt': Record<string, never>;
   /** a checkpoint is being written */
   'conflict.recovery_busy': Record<string, never>;
+  /** the caller is in that pane, and would be shown its own output without end */
+  'conflict.own_pane': Record<string, never>;
   /** there are sessions, windows or panes already */
   'conflict.not_empty': Record<string, never>;
   /** the pane is no archive */
@@ -1025,6 +1074,8 @@ export interface VerbErrors {
   'unavailable.history': Record<string, never>;
   /** the shell does not mark its prompts (OSC 133) */
   'unavailable.marks': Record<string, never>;
+  /** what was asked for may have been done, and nobody can tell */
+  'unavailable.outcome': Record<string, never>;
   /** the settings file cannot be read or written safely */
   'unavailable.settings': Record<string, never>;
   /** a part of spawnd could not get ready for the new settings; the old ones are in force */
@@ -1073,6 +1124,8 @@ export interface VerbCalls {
   'pane.move': { params: PaneMoveParams; result: WindowResult };
   /** let two panes change places */
   'pane.swap': { params: PaneSwapParams; result: Record<string, never> };
+  /** make a pane the active one of its window, in which who comes there begins; a float comes to the front */
+  'pane.focus': { params: PaneFocusParams; result: WindowResult };
   /** let a pane fill its window, or show the others again */
   'pane.zoom': { params: PaneZoomParams; result: WindowResult };
   /** label a pane, or take a label away */

@@ -56,9 +56,17 @@ func (s situation) gather(pid int) evidence {
 	e := &evidence{}
 	s.session(e, line[0], own)
 	s.parents(e, line, own, whole)
-	s.groups(e, pid)
+	group, err := s.host.group(pid)
+	if err != nil {
+		group = ""
+	}
+	s.scope(e, group)
 	if s.host.marked(pid) && !s.host.marked(s.self) { // who runs spawnd in a pane of another one is not in ours
 		e.found |= marked
+	}
+	if e.found == 0 { // whatever was found decides before these, which look at every worker
+		s.login(e, line, own, whole)
+		s.elsewhere(e, group)
 	}
 	return *e
 }
@@ -141,8 +149,16 @@ func (s situation) parents(e *evidence, line, own []process, whole bool) {
 	if top := line[len(line)-1]; top.pid != 1 {
 		e.found |= entered
 	}
+}
+
+// login looks for a parent of root's that adopts no orphans.
+func (s situation) login(e *evidence, line, own []process, whole bool) {
+	roots := slices.ContainsFunc(line, func(at process) bool { return at.uid == 0 && at.pid != 1 })
+	if s.uid == 0 || !whole || !roots {
+		return
+	}
 	adopters := s.adopters(own)
-	if slices.ContainsFunc(line, func(at process) bool { return s.uid != 0 && at.uid == 0 && !adopters[at.pid] }) {
+	if slices.ContainsFunc(line, func(at process) bool { return at.uid == 0 && !adopters[at.pid] }) {
 		e.found |= loggedIn
 	}
 }
@@ -162,13 +178,8 @@ func (s situation) adopters(own []process) map[int]bool {
 	return set
 }
 
-// groups compares control groups. Without scopes, what dead workers left is in the groups of the spawnds
-// that started them. That is the group of this one when it is a service, and could be any login's else.
-func (s situation) groups(e *evidence, pid int) {
-	group, err := s.host.group(pid)
-	if err != nil || group == "" {
-		return
-	}
+// scope looks for a worker's scope in a control group.
+func (s situation) scope(e *evidence, group string) {
 	for part := range strings.SplitSeq(group, "/") {
 		if !strings.HasPrefix(part, scopePrefix) {
 			continue
@@ -178,6 +189,15 @@ func (s situation) groups(e *evidence, pid int) {
 		} else {
 			e.found |= oldScope
 		}
+	}
+}
+
+// elsewhere compares a control group with those of the workers. Without scopes, what dead workers left is in the
+// groups of the spawnds that started them. That is the group of this one when it is a service, and could
+// be any login's else.
+func (s situation) elsewhere(e *evidence, group string) {
+	if group == "" {
+		return
 	}
 	own, err := s.host.group(s.self)
 	if err != nil || own == "" || !s.scoped && !strings.HasSuffix(own, ".service") || within(group, own) {

@@ -4,6 +4,7 @@ package kin
 
 import (
 	"errors"
+	"strconv"
 	"testing"
 )
 
@@ -54,8 +55,14 @@ func (h *table) process(pid int) (process, error) {
 	return p, nil
 }
 
-func (h *table) group(pid int) (string, error) { return h.groups[pid], nil }
-func (h *table) marked(pid int) bool           { return h.marks[pid] }
+func (h *table) group(pid int) (string, error) {
+	if h.onRead != nil {
+		h.onRead(pid)
+	}
+	return h.groups[pid], nil
+}
+
+func (h *table) marked(pid int) bool { return h.marks[pid] }
 
 const me = 1000
 
@@ -214,6 +221,30 @@ func TestWhereWorkersAdoptOrphans(t *testing.T) {
 				t.Error("it is outside although orphans can be anywhere")
 			}
 		})
+	}
+}
+
+// Every connection to the control socket is looked at, so a look must not cost more the more terminals there are.
+func TestALookDoesNotReadEveryWorker(t *testing.T) {
+	look := func(terminals int) (reads int) {
+		h := desktop()
+		h.processes[600] = process{600, 500, 600, 600, 0, "sshd"}
+		h.processes[900] = process{900, 600, 600, 900, me, "spawnd"}
+		var panes []Pane
+		for i := range terminals {
+			worker := 1000 + 2*i
+			h.processes[worker] = process{worker, 200, worker, uint64(worker), me, "spawn-worker"}
+			h.processes[worker+1] = process{worker + 1, worker, worker + 1, uint64(worker), me, "bash"}
+			panes = append(panes, Pane{"p" + strconv.Itoa(i), worker + 1, worker, ""})
+		}
+		h.onRead = func(int) { reads++ }
+		if got := (situation{host: h, panes: panes, self: 200, uid: me, adopting: true}).gather(900).decide(); got.Verdict != Outside {
+			t.Fatalf("a login is %v by row %c", got.Verdict, got.Row)
+		}
+		return reads
+	}
+	if few, many := look(1), look(100); few == 0 || many != few {
+		t.Errorf("%d processes are read beside 1 terminal, %d beside 100", few, many)
 	}
 }
 

@@ -38,7 +38,8 @@ spawnd tells what happens to sessions, windows and panes to whoever may know of 
   has ` + "`exited`" + `, its ` + "`viewers`" + `, who its ` + "`controller`" + ` is and in which ` + "`generation`" + `.
 * Nobody is waited for. A reader that dawdles gets a snapshot.
 * An event goes to who has the right of its row on the resource, or on what holds it, when it is delivered. Who may write to a
-  pane or start programs in it, but not read it, is told without the fields that are marked with *. All others are told nothing.
+  pane or start programs in it, but not read it, is told without the fields that are marked with *. What is marked
+  as whole is told to readers alone. All others are told nothing.
 * Types with a pace are told once a second for each pane at most, after as many at once as the table says. Of those that
   come faster, the last one is told. Types that share a name there are counted together.
 
@@ -58,7 +59,7 @@ func render() []byte {
 		if e.Slot != "" {
 			pace = fmt.Sprintf("%s, %d", e.Slot, e.Burst)
 		}
-		fmt.Fprintf(&out, "| `%s` | %s | %s | %s | %s | %s |\n", e.Type, kind, e.Right, fields(e.Fields), pace, e.Help)
+		fmt.Fprintf(&out, "| `%s` | %s | %s | %s | %s | %s |\n", e.Type, kind, right(e), fields(e.Fields), pace, e.Help)
 	}
 	return out.Bytes()
 }
@@ -76,4 +77,12 @@ func fields(list []events.Field) string {
 		parts = append(parts, part+": "+f.Help)
 	}
 	return strings.Join(parts, "<br>")
+}
+
+// right marks what is not told in outline.
+func right(e events.Entry) string {
+	if e.Whole {
+		return e.Right + ", whole"
+	}
+	return e.Right
 }

@@ -39,9 +39,9 @@ type Socket struct {
 }
 
 // Call asks for one verb and reads its result into result, a pointer. A refusal by spawnd is a
-// *verbs.Error; so is CodeNoDaemon when none answers.
+// *verbs.Error; so is CodeNoDaemon when none answers, and CodeOutcome when ctx is canceled first.
 func (s Socket) Call(ctx context.Context, verb string, params, result any) error {
-	u, err := s.connect(ctx)
+	u, err := s.connect(ctx, verb)
 	if err != nil {
 		return err
 	}
@@ -50,10 +50,10 @@ func (s Socket) Call(ctx context.Context, verb string, params, result any) error
 	return s.ask(ctx, u, bufio.NewReader(u), verb, params, result)
 }
 
-// Follow asks for a verb of lines, reads its result, and hands over each line until spawnd ends them, each
-// returns an error, or ctx ends.
+// Follow asks for a verb of lines, reads its result, and hands over each line until each returns an error or ctx ends.
+// Lines have no end of their own: when spawnd stops them, or is gone, that is an error of code unavailable.daemon.
 func (s Socket) Follow(ctx context.Context, verb string, params, result any, each func(line []byte) error) error {
-	u, err := s.connect(ctx)
+	u, err := s.connect(ctx, verb)
 	if err != nil {
 		return err
 	}
@@ -68,8 +68,8 @@ func (s Socket) Follow(ctx context.Context, verb string, params, result any, eac
 	}
 	for {
 		line, err := verbs.ReadLine(r, verbs.AnswerBytesMax)
-		if errors.Is(err, io.EOF) {
-			return nil
+		if errors.Is(err, io.EOF) && ctx.Err() == nil {
+			return verbs.Errorf(verbs.CodeNoDaemon, "spawnd has ended what %s tells: it stopped, or took the right to it away", verb)
 		}
 		if err != nil {
 			return lost(ctx, verb, err)
@@ -83,7 +83,7 @@ func (s Socket) Follow(ctx context.Context, verb string, params, result any, eac
 // Stream attaches to a pane. The caller closes the stream.
 func (s Socket) Stream(ctx context.Context, p verbs.PaneStreamParams) (*Stream, verbs.PaneStreamResult, error) {
 	var result verbs.PaneStreamResult
-	u, err := s.connect(ctx)
+	u, err := s.connect(ctx, verbs.PaneStream)
 	if err != nil {
 		return nil, result, err
 	}
@@ -91,7 +91,7 @@ func (s Socket) Stream(ctx context.Context, p verbs.PaneStreamParams) (*Stream, 
 	r := bufio.NewReader(u)
 	err = s.ask(ctx, u, r, verbs.PaneStream, p, &result)
 	if !stop() && err == nil {
-		err = ctx.Err()
+		err = lost(ctx, verbs.PaneStream, net.ErrClosed)
 	}
 	if err == nil {
 		err = u.SetDeadline(time.Time{})
@@ -103,14 +103,16 @@ func (s Socket) Stream(ctx context.Context, p verbs.PaneStreamParams) (*Stream, 
 	return &Stream{u: u, frames: wire.NewReader(r, wire.FromWorker)}, result, nil
 }
 
-func (s Socket) connect(ctx context.Context) (*net.UnixConn, error) {
+func (s Socket) connect(ctx context.Context, verb string) (*net.UnixConn, error) {
 	if len(s.Path) > verbs.SocketPathMax {
 		return nil, verbs.Errorf(verbs.CodeNoDaemon, "the path %s is too long for a socket", s.Path)
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	connecting, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	u, err := s.queue(ctx)
+	u, err := s.queue(connecting)
 	switch {
+	case err != nil && errors.Is(ctx.Err(), context.Canceled):
+		return nil, interrupt(verb)
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED):
 		return nil, verbs.Errorf(verbs.CodeNoDaemon, "no spawnd answers at %s; start it with: spawnd serve", s.Path)
 	case errors.Is(err, context.DeadlineExceeded):
@@ -183,8 +185,11 @@ func beyond(verb string, params any) time.Duration {
 
 // lost is the error of a connection that broke before the answer came.
 func lost(ctx context.Context, verb string, err error) error {
-	if ctx.Err() != nil {
+	switch ctx.Err() {
+	case context.DeadlineExceeded:
 		return ctx.Err()
+	case context.Canceled:
+		return interrupt(verb)
 	}
 	if errors.Is(err, verbs.ErrLine) {
 		return fmt.Errorf("read the answer to %s: %w", verb, err)
@@ -193,6 +198,21 @@ func lost(ctx context.Context, verb string, err error) error {
 		return verbs.Errorf(verbs.CodeTimeout, "spawnd lives, and did not answer %s in time; whether that was done is not known", verb)
 	}
 	return verbs.Errorf(verbs.CodeNoDaemon, "spawnd went away before it answered %s; whether that was done is not known", verb)
+}
+
+// interrupted is the error of a request that its caller gave up: CodeOutcome for programs, and context.Canceled.
+type interrupted struct{ told *verbs.Error }
+
+func (i interrupted) Error() string { return i.told.Error() }
+
+func (i interrupted) Unwrap() []error { return []error{i.told, context.Canceled} }
+
+func interrupt(verb string) error {
+	what := "whether it was done is not known, and what it began goes on"
+	if v, ok := verbs.Lookup(verb); ok && v.ReadsOnly() {
+		what = "it has changed nothing"
+	}
+	return interrupted{verbs.Errorf(verbs.CodeOutcome, "%s was interrupted: %s", verb, what)}
 }
 
 // Stream is an attached viewer's connection. Recv is for one goroutine; the others may be called from any.

@@ -79,15 +79,28 @@ func TestCallsThatFailHaveTheirExitCode(t *testing.T) {
 }
 
 func TestCallEndsWithItsContext(t *testing.T) {
-	asked := make(chan struct{})
-	s := listen(t, func(r *bufio.Reader, _ net.Conn) {
-		_, _ = verbs.ReadLine(r, verbs.LineBytesMax)
-		close(asked)
-		_, _ = r.ReadByte() // until the caller goes
-	})
+	for verb, says := range map[string]string{verbs.PaneRun: "not known", verbs.PaneList: "changed nothing"} {
+		asked := make(chan struct{})
+		s := listen(t, func(r *bufio.Reader, _ net.Conn) {
+			_, _ = verbs.ReadLine(r, verbs.LineBytesMax)
+			close(asked)
+			_, _ = r.ReadByte() // until the caller goes
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { <-asked; cancel() }()
+		err := s.Call(ctx, verb, verbs.Empty{}, &verbs.Empty{})
+		told := (*verbs.Error)(nil)
+		if !errors.Is(err, context.Canceled) || !errors.As(err, &told) || told.Code != verbs.CodeOutcome || !strings.Contains(told.Message, says) {
+			t.Errorf("%s: error %v", verb, err)
+		}
+	}
+}
+
+func TestACallThatNobodyWaitsForIsNotMade(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { <-asked; cancel() }()
-	if err := s.Call(ctx, verbs.PaneList, verbs.Empty{}, &verbs.PaneListResult{}); !errors.Is(err, context.Canceled) {
+	cancel()
+	s := listen(t, func(r *bufio.Reader, _ net.Conn) { _, _ = r.ReadByte() })
+	if err := s.Call(ctx, verbs.PaneRun, verbs.Empty{}, &verbs.Empty{}); verbs.ExitCode(err) != verbs.CodeOutcome.Exit() {
 		t.Errorf("error %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"spawn/internal/supervisor/verbs"
+	"spawn/internal/supervisor/verbs/keys"
 	"spawn/internal/supervisor/verbs/shape"
 )
 
@@ -25,8 +26,9 @@ request is one line of JSON and so is its answer; requests of one connection are
 {"id":2,"error":{"code":"not_found.pane","message":"there is no pane p7","data":{}}}
 ` + "```" + `
 
-Each verb is a command of the same words: ` + "`pane.list`" + ` is ` + "`spawnd pane list`" + `. With ` + "`--json`" + ` standard output has the
-result and nothing else; an error is on standard error, and its class is the exit code. [verbs.schema.json](verbs.schema.json) has every
+Each verb that answers once or in lines is a command of the same words: ` + "`pane.list`" + ` is ` + "`spawnd pane list`" + `. With ` + "`--json`" + ` standard output has the
+result and nothing else; an error is on standard error, and its class is the exit code. A command that a signal ends has the code
+128 and the signal's number instead. [verbs.schema.json](verbs.schema.json) has every
 type as JSON Schema.
 
 A request is taken strictly: a member that is unknown, missing, there twice or spelt in another case is an error, and
@@ -67,6 +69,9 @@ func (w *mdWriter) verb(v verbs.Verb) {
 	}
 	w.members("parameter", v.Params, shape.Member.Limits)
 	w.members("result", v.Result, choices)
+	if v.Name == verbs.PaneSend {
+		w.keys()
+	}
 	if len(v.Errors) > 0 {
 		w.line("\nErrors: %s.", codeList(v.Errors))
 	}
@@ -76,6 +81,16 @@ func (w *mdWriter) verb(v verbs.Verb) {
 	}
 	w.line("%s", v.ExampleRequest())
 	w.line("```")
+}
+
+// keys lists the names of keys.
+func (w *mdWriter) keys() {
+	var list []string
+	for _, names := range keys.Names() {
+		list = append(list, "`"+strings.Join(names, "` or `")+"`")
+	}
+	w.line("\nKeys with a name: %s. Any other key is its one character. In front of either stand `C-` (control), `M-` (alt) and `S-` (shift), in any order.",
+		strings.Join(list, ", "))
 }
 
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -5,8 +5,12 @@
 package keys
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -38,12 +42,13 @@ type function struct {
 	cursor bool // SS3 in application mode
 }
 
-// functions are the keys that send a sequence, by their names and those that tmux has for them.
+// functions are the keys that send a sequence, by their names, what keyboards have printed on them, and those that
+// tmux has for them.
 var functions = map[string]function{
 	"Up": {final: 'A', cursor: true}, "Down": {final: 'B', cursor: true}, "Right": {final: 'C', cursor: true}, "Left": {final: 'D', cursor: true},
 	"Home": {final: 'H', cursor: true}, "End": {final: 'F', cursor: true},
-	"Insert": {number: 2}, "IC": {number: 2}, "Delete": {number: 3}, "DC": {number: 3},
-	"PageUp": {number: 5}, "PPage": {number: 5}, "PageDown": {number: 6}, "NPage": {number: 6},
+	"Insert": {number: 2}, "Ins": {number: 2}, "IC": {number: 2}, "Delete": {number: 3}, "Del": {number: 3}, "DC": {number: 3},
+	"PageUp": {number: 5}, "PgUp": {number: 5}, "PPage": {number: 5}, "PageDown": {number: 6}, "PgDn": {number: 6}, "NPage": {number: 6},
 	"F1": {final: 'P', ss3: true}, "F2": {final: 'Q', ss3: true}, "F3": {final: 'R', ss3: true}, "F4": {final: 'S', ss3: true},
 	"F5": {number: 15}, "F6": {number: 17}, "F7": {number: 18}, "F8": {number: 19}, "F9": {number: 20}, "F10": {number: 21},
 	"F11": {number: 23}, "F12": {number: 24},
@@ -54,13 +59,41 @@ var named = map[string]rune{
 	"Enter": '\r', "Tab": '\t', "Escape": 0x1b, "Esc": 0x1b, "Space": ' ', "Backspace": 0x7f, "BSpace": 0x7f,
 }
 
+const backTab = "BTab" // which is S-Tab too
+
+// Names lists the keys that have a name, each with all of its names; the function keys come last.
+func Names() [][]string {
+	byBytes := map[string][]string{}
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(functions)), slices.Collect(maps.Keys(named)), []string{backTab}) {
+		if sent, err := Press(name, Modes{}); err == nil {
+			byBytes[string(sent)] = append(byBytes[string(sent)], name)
+		}
+	}
+	longest := func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }
+	for _, names := range byBytes {
+		slices.SortFunc(names, longest)
+	}
+	return slices.SortedFunc(maps.Values(byBytes), func(a, b []string) int {
+		return cmp.Or(order(a[0])-order(b[0]), strings.Compare(a[0], b[0]))
+	})
+}
+
+// order is 0 of a key in the order of the alphabet, and the number of a function key.
+func order(name string) int {
+	n, err := strconv.Atoi(strings.TrimPrefix(name, "F"))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
 // Press returns what the key sends: a name of the tables, or one character, with C-, M- and S- in front.
 func Press(name string, m Modes) ([]byte, error) {
 	held, key := split(name)
 	if f, ok := functions[key]; ok {
 		return f.bytes(held, m), nil
 	}
-	if key == "BTab" || key == "Tab" && held&shift != 0 {
+	if key == backTab || key == "Tab" && held&shift != 0 {
 		return withAlt(held, "\x1b[Z"), nil
 	}
 	r, ok := named[key]

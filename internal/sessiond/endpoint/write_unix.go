@@ -2,24 +2,24 @@
 
 //go:build unix
 
-package fleet
+package endpoint
 
 import (
 	"net"
 
-	"golang.org/x/sys/unix"
+	"syscall"
 )
 
-// tryWrite writes what the socket takes without waiting, and returns how many bytes that was. Nobody else
+// TryWrite writes what the socket takes without waiting, and returns how many bytes that was. Nobody else
 // may be writing: it would wait for them.
-func tryWrite(conn *net.UnixConn, p []byte) (n int) {
+func TryWrite(conn *net.UnixConn, p []byte) (n int) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return 0
 	}
 	// The error is told by the next write, and EAGAIN is none. A closed connection does not run the function.
 	_ = raw.Write(func(fd uintptr) bool {
-		n, _ = unix.Write(int(fd), p)
+		n, _ = syscall.Write(int(fd), p)
 		return true // once is enough
 	})
 	return max(n, 0)
