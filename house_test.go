@@ -25,6 +25,7 @@ const module = "spawn/"
 // A row for a folder covers the folders below it that have no row of their own.
 var floor = map[string][]string{
 	"internal/version":             {},
+	"internal/unmet":               {},
 	"internal/strictjson":          {},
 	"internal/sessiond/wire":       {"internal/strictjson"},
 	"internal/sessiond/vfs":        {},

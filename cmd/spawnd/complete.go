@@ -23,6 +23,8 @@ var completers = map[string]func(context.Context, *cobra.Command) []cobra.Comple
 	"window":  completeWindows,
 	"session": completeSessions,
 	"viewer":  completeViewers,
+	"share":   completeShares,
+	"device":  completeDevices,
 }
 
 // named offers names that are in this program's own tables, by verb and member.
@@ -109,6 +111,30 @@ func completeSessions(ctx context.Context, _ *cobra.Command) []cobra.Completion 
 	var found []cobra.Completion
 	for _, s := range result.Sessions {
 		found = append(found, cobra.CompletionWithDesc(s.Session, escaped(s.Name)))
+	}
+	return found
+}
+
+func completeShares(ctx context.Context, _ *cobra.Command) []cobra.Completion {
+	var result verbs.ShareListResult
+	if call(ctx, verbs.ShareList, verbs.Empty{}, &result) != nil {
+		return nil
+	}
+	var found []cobra.Completion
+	for _, s := range result.Shares {
+		found = append(found, cobra.CompletionWithDesc(s.Share, escaped(s.Resource+" "+s.Label)))
+	}
+	return found
+}
+
+func completeDevices(ctx context.Context, _ *cobra.Command) []cobra.Completion {
+	var result verbs.DeviceListResult
+	if call(ctx, verbs.DeviceList, verbs.Empty{}, &result) != nil {
+		return nil
+	}
+	var found []cobra.Completion
+	for _, d := range result.Devices {
+		found = append(found, cobra.CompletionWithDesc(d.Device, escaped(d.Name)))
 	}
 	return found
 }

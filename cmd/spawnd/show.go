@@ -31,6 +31,7 @@ var shows = map[string]func(io.Writer, any) error{
 	verbs.ConfigSchema: func(out io.Writer, r any) error { return printSchema(out, r.(*verbs.ConfigSchemaResult)) },
 	verbs.Doctor:       func(out io.Writer, r any) error { return printReport(out, r.(*verbs.DoctorResult)) },
 	verbs.PairNew:      func(out io.Writer, r any) error { return printLine(out, r.(*verbs.PairNewResult).URL) },
+	verbs.ShareCreate:  func(out io.Writer, r any) error { return printLine(out, r.(*verbs.ShareCreateResult).URL) },
 	verbs.PaneRun:      func(out io.Writer, r any) error { return printRun(out, r.(*verbs.PaneRunResult)) },
 	verbs.PaneCapture:  func(out io.Writer, r any) error { return printCapture(out, r.(*verbs.PaneCaptureResult)) },
 	verbs.PaneExport:   func(out io.Writer, r any) error { return printDocument(out, r.(*verbs.PaneExportResult)) },

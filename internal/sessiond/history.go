@@ -146,13 +146,10 @@ func (w *worker) replayStream(maxBytes uint32) []byte {
 	}
 	head := stream
 	whole := w.guard(func(screen *emulator.Terminal) {
-		stream = emulator.AppendGeometry(stream, cols, rows)
-		stream = screen.AppendRepaint(stream)
+		stream = screen.AppendRepaint(emulator.AppendGeometry(stream, cols, rows))
 	})
-	if len(head) > 0 && &head[0] != &stream[0] {
-		secret.Wipe(head) // the section moved to a larger buffer
-	}
 	if !whole {
+		secret.Wipe(head)
 		return nil
 	}
 	return stream

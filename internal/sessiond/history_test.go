@@ -207,33 +207,3 @@ func drawing(random *rand.Rand) string {
 	}
 	return b.String()
 }
-
-// A log that fails is gone, and nothing pretends otherwise; the terminal goes on.
-func TestLostHistoryIsUnavailableAndLiveOutputGoesOn(t *testing.T) {
-	tw := launch(t)
-	p := tw.dial()
-	p.send(wire.AppendHistorySub(nil, true))
-	p.until(wire.KindHistory)
-	if err := tw.w.held.log.Destroy(); err != nil { // the loop is idle, and the next frame orders this before its work
-		t.Fatal(err)
-	}
-	p.startScript(`seq 1 200; echo still-alive; read x; echo more; read x`)
-	p.untilNotice(wire.NoticeHistoryLost, "")
-	p.untilOutput("still-alive")
-	if watermark, stream := p.replay(everything); stream != "" || watermark != uint64(len(p.output)) {
-		t.Errorf("replay of a lost log: watermark %d, %d bytes", watermark, len(stream))
-	}
-	if _, screen := p.replay(0); !strings.Contains(screen, "still-alive") {
-		t.Errorf("the screen is gone too: %q", screen)
-	}
-	if len(p.history) != 0 {
-		t.Error("history that is in no log was told")
-	}
-	again := tw.dial()
-	if again.hello.History {
-		t.Error("HELLO promises history")
-	}
-	again.untilNotice(wire.NoticeHistoryLost, "")
-	again.type_("\r")
-	again.untilOutput("more")
-}

@@ -46,6 +46,8 @@ func TestLimitsAreTheSpecs(t *testing.T) {
 		{"4", "bytes of the lifecycle buffer", endpoint.RequestBufLen, 18},
 		{"4", "seconds for a lifecycle request", seconds(endpoint.SignalDeadline), 2},
 
+		{"3", "bytes of a folder's path, for sockets of 107", endpoint.FolderPathMax, 107 - len("/") - 36 - len(".lifecycle.sock")},
+
 		{"4.1", "seconds between two looks", seconds(foregroundEvery), 1},
 		{"4.1", "quick looks after the last news", foregroundQuietMax, 3},
 		{"4.1", "seconds between two looks where there is no news", seconds(foregroundIdleEvery), 30},
@@ -68,6 +70,53 @@ func TestLimitsAreTheSpecs(t *testing.T) {
 			t.Errorf("§%s, %s: %d, the contract says %d", r.section, r.what, r.ours, r.theirs)
 		}
 	}
+}
+
+// Every other number of a worker, which is ours to choose: written out once more, so that none changes by the way.
+func TestLimitsAreAsChosen(t *testing.T) {
+	const kib, mib = 1 << 10, 1 << 20
+	for name, n := range map[string]struct{ is, chosen int }{
+		"stride":                         {strideBytes, 32 * kib},
+		"output before PTY stops":        {outboxBytesMax, 256 * kib},
+		"output before commands stop":    {outboxReplayMax, 1 * mib},
+		"idle connection's buffers":      {outboxKeepBytes, 32 * kib},
+		"first buffer of a connection":   {outboxBeginBytes, 4 * kib},
+		"input waiting":                  {inputBytesMax, 1 * mib},
+		"frames of input waiting":        {inputFramesMax, 4096},
+		"input written at once":          {inputPieceBytes, 4 * kib},
+		"answers waiting":                {repliesBytesMax, 64 * kib},
+		"messages in a window":           {notificationsWindowMax, 4},
+		"prompt marks in a window":       {marksWindowMax, 64},
+		"text of a notice":               {noticeTextMax, 1 * kib},
+		"looks before the slow pace":     {foregroundQuietMax, 3},
+		"columns before START":           {colsDefault, 80},
+		"rows before START":              {rowsDefault, 24},
+		"growth before a collection":     {collectPercent, 20},
+		"soft limit of the heap":         {heapBytesSoft, 32 * mib},
+		"text of one HISTORY":            {wire.HistoryTextMax, 8 * mib},
+		"plaintext of one record":        {scrollback.MaxRecordBytes, 64 * kib},
+		"ms, notice window":              {milliseconds(noticeWindow), 50},
+		"ms, HELLO":                      {milliseconds(helloWriteMax), 100},
+		"ms, farewell":                   {milliseconds(farewellMax), 1000},
+		"ms, background jobs at the end": {milliseconds(drainMax), 2000},
+		"ms, terminal open again":        {milliseconds(reopenEvery), 250},
+		"ms, between TERM, HUP, KILL":    {milliseconds(graceMax), 1500},
+		"ms, foreground when quiet":      {milliseconds(foregroundIdleEvery), 60_000},
+		"ms, after a failed accept":      {milliseconds(acceptRetry), 50},
+		"ms, dial":                       {milliseconds(endpoint.DialDeadline), 5000},
+	} {
+		if n.is != n.chosen {
+			t.Errorf("%s: %d, want %d", name, n.is, n.chosen)
+		}
+	}
+}
+
+// milliseconds is d when it is whole ones, and no number of ours otherwise.
+func milliseconds(d time.Duration) int {
+	if d%time.Millisecond != 0 {
+		return -1
+	}
+	return int(d / time.Millisecond)
 }
 
 // exactly is the size of a kind that has only one.

@@ -93,6 +93,7 @@ func (w *worker) settleNotices() {
 	for _, n := range w.notices.pending {
 		w.tellNotice(n)
 	}
+	clear(w.notices.pending)
 	w.notices.pending = w.notices.pending[:0]
 	if !w.notices.pause.armed() {
 		w.notices.pause.arm(w.clock, noticeWindow)

@@ -20,6 +20,7 @@ import (
 
 	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/sessiond/wire"
+	"spawn/internal/unmet"
 )
 
 // workerBinary is spawn-worker, and failingBinary the one that can be told where to die; each is built once when the first test
@@ -105,10 +106,15 @@ func executeFile(t testing.TB, path string, env []string, folder *endpoint.Folde
 	return p, string(text)
 }
 
-func launchProcess(t testing.TB) *process {
+// launchProcess starts a worker in a folder of its own, with additions to its environment.
+func launchProcess(t testing.TB, env ...string) *process {
 	t.Helper()
 	folder, id := openTestFolder(t), endpoint.NewSessionID()
-	p, complaint := execute(t, folder, id, "--session-id", id.String(), "--worker-dir", folder.Path())
+	path, err := workerBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, complaint := executeFile(t, path, env, folder, id, "--session-id", id.String(), "--worker-dir", folder.Path())
 	if complaint != "" {
 		t.Fatalf("worker complains: %s", complaint)
 	}
@@ -303,16 +309,14 @@ func TestProcessTellsWhetherItsKeyIsLocked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if os.Geteuid() != 0 {
-		t.Skip("taking the right to lock memory away takes root")
-	}
+	unmet.Root(t, "take the right to lock memory away")
 	for _, wrap := range [][]string{
 		{"env"},
 		{"prlimit", "--memlock=0:0", "setpriv", "--bounding-set=-ipc_lock"},
 	} {
 		path, err := exec.LookPath(wrap[0])
 		if err != nil {
-			t.Skip(err)
+			unmet.Skip(t, "%v", err)
 		}
 		folder, id := openTestFolder(t), endpoint.NewSessionID()
 		args := append(wrap[1:], worker, "--session-id", id.String(), "--worker-dir", folder.Path())

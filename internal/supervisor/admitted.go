@@ -4,6 +4,9 @@ package supervisor
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"sync"
 
 	"spawn/internal/supervisor/access"
@@ -27,6 +30,8 @@ type admission struct {
 	who   access.Principal
 	right access.Right    // needed on on
 	on    access.Resource // "": nothing is needed but that who lives
+	page  bool            // it is the connection of a page
+	in    string          // pane that the viewer is shown in; "" for none, or when nobody knows
 	end   func()          // may be called more than once, and while it ends anyway; must not wait for anybody
 }
 
@@ -73,12 +78,27 @@ func (as *admissions) review() {
 	}
 }
 
+// shows reports whether a pane is the other, or shows it, be it through panes between.
+func (as *admissions) shows(pane, other string) bool {
+	as.mu.Lock()
+	defer as.mu.Unlock()
+	reached := []string{pane}
+	for i := 0; i < len(reached) && reached[i] != other; i++ {
+		for a := range as.mu.open {
+			if a.in == reached[i] && !slices.Contains(reached, a.on.ID()) {
+				reached = append(reached, a.on.ID())
+			}
+		}
+	}
+	return slices.Contains(reached, other)
+}
+
 // online reports whether the principal has a page open.
 func (as *admissions) online(who access.Principal) bool {
 	as.mu.Lock()
 	defer as.mu.Unlock()
 	for a := range as.mu.open {
-		if a.who == who && a.on == "" {
+		if a.who == who && a.page {
 			return true
 		}
 	}
@@ -97,12 +117,16 @@ func (k admittedSink) Close() {
 	k.Sink.Close()
 }
 
-// attach adds a viewer by the right of a principal, who watches only without the right to write. The viewer
-// ends with that right.
-func (s *Supervisor) attach(who access.Principal, id string, sink fanout.Sink, o fanout.AttachOptions) (*fanout.Viewer, error) {
+// errWithin means that a terminal would be shown within itself: what it shows is output, which it would show.
+var errWithin = errors.New("it cannot be shown within itself")
+
+// attach adds a viewer by the right of a principal, who watches only without the right to write. Who came by a link
+// is a guest. The viewer ends with that right. in is the pane in which it shows what it sees, "" for none.
+func (s *Supervisor) attach(who access.Principal, in, id string, sink fanout.Sink, o fanout.AttachOptions) (*fanout.Viewer, error) {
 	on := paneResource(id)
 	o.ReadOnly = o.ReadOnly || s.authority.Check(who, access.Write, on) != nil
-	a := &admission{who: who, right: access.Write, on: on}
+	o.Guest = who.Kind == access.KindShare
+	a := &admission{who: who, right: access.Write, on: on, in: in}
 	if o.ReadOnly {
 		a.right = access.Read
 	}
@@ -119,6 +143,11 @@ func (s *Supervisor) attach(who access.Principal, id string, sink fanout.Sink, o
 	if !ok {
 		sink.Close()
 		return nil, &access.DeniedError{Right: a.right, Resource: on, Principal: who.String()}
+	}
+	if in != "" && s.admitted.shows(id, in) {
+		leave()
+		sink.Close()
+		return nil, fmt.Errorf("%s is the terminal that you are in, or shows it: %w", id, errWithin)
 	}
 	v, err := s.panes.Attach(id, admittedSink{sink, leave}, o)
 	if err != nil {
@@ -203,18 +232,10 @@ func shareEvent(c access.Change, tree topology.Tree) events.Change {
 	if c.What == access.Issued {
 		e.Type = events.ShareCreated
 		e.Data = map[string]any{
-			"share": g.ID, "right": rightOfLink(g).String(), "by": g.By.String(), "label": g.Label, "expires_at": g.Expires.UnixMilli(),
+			"share": g.ID, "right": access.Link{Grant: g}.Right().String(), "by": g.By.String(), "label": g.Label, "expires_at": g.Expires.UnixMilli(),
 		}
 	}
 	return e
-}
-
-// rightOfLink is the most that a link gives.
-func rightOfLink(g access.Grant) access.Right {
-	if g.Scopes[0].Rights.Has(access.Write) {
-		return access.Write
-	}
-	return access.Read
 }
 
 // scopeTexts has one text for each right on each resource.

@@ -136,6 +136,25 @@ func TestWhatIsOpenEndsWithItsRight(t *testing.T) {
 	}
 }
 
+// A pane in a pane in a pane is looked through, and what is shown nowhere leads nowhere.
+func TestATerminalIsNotShownWithinItself(t *testing.T) {
+	var as admissions
+	as.mu.open = map[*admission]struct{}{}
+	for _, a := range []admission{{in: "p0", on: "pane:p1"}, {in: "p1", on: "pane:p2"}, {in: "p1", on: "pane:p3"}, {in: "p3", on: "pane:p1"}, {on: "pane:p9"}} {
+		as.mu.open[&a] = struct{}{}
+	}
+	for _, c := range []struct {
+		pane, other string
+		want        bool
+	}{
+		{"p5", "p5", true}, {"p0", "p1", true}, {"p0", "p2", true}, {"p3", "p2", true}, {"p2", "p0", false}, {"p1", "p0", false}, {"p0", "p9", false},
+	} {
+		if got := as.shows(c.pane, c.other); got != c.want {
+			t.Errorf("%s shows %s: %t", c.pane, c.other, got)
+		}
+	}
+}
+
 func TestWhoHasNoRightIsNotLetIn(t *testing.T) {
 	_, v := lawful(t)
 	for _, a := range []*admission{
@@ -148,7 +167,7 @@ func TestWhoHasNoRightIsNotLetIn(t *testing.T) {
 			t.Errorf("%v is let in", a.who)
 		}
 	}
-	if _, err := v.attach(access.Unknown, "p0", closedSink{}, attachAny); !errors.As(err, new(*access.DeniedError)) {
+	if _, err := v.attach(access.Unknown, "", "p0", closedSink{}, attachAny); !errors.As(err, new(*access.DeniedError)) {
 		t.Errorf("attach: %v", err)
 	}
 }

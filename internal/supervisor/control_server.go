@@ -44,11 +44,7 @@ func (s verbServer) RenamePane(_ context.Context, id, name string) (verbs.Pane, 
 }
 
 func (s verbServer) AttachPane(ctx context.Context, id string, sink fanout.Sink, o fanout.AttachOptions) (verbs.Viewer, error) {
-	if s.insideOf(ctx) == id { // what it shows would be output of the pane, and shown again
-		sink.Close()
-		return nil, verbs.Errorf(verbs.CodeOwnPane, "%s is the terminal that you are in: it cannot be shown within itself", id)
-	}
-	v, err := s.attach(principalOf(ctx), id, sink, o)
+	v, err := s.attach(principalOf(ctx), s.insideOf(ctx), id, sink, o)
 	if err != nil {
 		return nil, verbError(err)
 	}

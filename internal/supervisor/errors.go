@@ -42,6 +42,7 @@ var codes = []struct {
 	{fanout.ErrFull, verbs.CodeFull},
 	{ErrEnded, verbs.CodeEnded},
 	{fanout.ErrEnded, verbs.CodeEnded},
+	{errWithin, verbs.CodeOwnPane},
 	{ErrClosing, verbs.CodeNoDaemon},
 	{fleet.ErrUnresponsive, verbs.CodeTimeout},
 	{fleet.ErrBusy, verbs.CodeTimeout},

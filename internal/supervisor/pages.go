@@ -26,34 +26,46 @@ type pages struct {
 	server   page.Server
 	verbs    verbs.Dispatcher
 	log      *slog.Logger
+	visits   visits
 	ctx      context.Context // of every page
 	serving  sync.WaitGroup  // one for each peer; ends when the endpoint is closed
 }
 
 // Answer implements signaling.Peers.
-func (ps *pages) Answer(ctx context.Context, device access.Device, offer string) (signaling.Peer, string, error) {
+func (ps *pages) Answer(ctx context.Context, who access.Entrant, offer string) (signaling.Peer, string, error) {
+	over := func() {}
+	if who.Who.Kind == access.KindShare {
+		if !ps.visits.begin(who.Link.ID) {
+			return nil, "", signaling.ErrVisits
+		}
+		over = func() { ps.visits.end(who.Link.ID) }
+	}
 	peer, answer, err := ps.endpoint.Answer(ctx, offer)
 	if errors.Is(err, rtc.ErrDescription) {
 		err = fmt.Errorf("%w: %w", signaling.ErrProtocol, err)
 	}
 	if err != nil {
+		over()
 		return nil, "", err
 	}
-	ps.serving.Go(func() { ps.serve(peer, device) })
+	ps.serving.Go(func() {
+		defer over()
+		ps.serve(peer, who)
+	})
 	return peer, answer, nil
 }
 
-func (ps *pages) serve(peer *rtc.Peer, device access.Device) {
+func (ps *pages) serve(peer *rtc.Peer, entrant access.Entrant) {
 	defer peer.Close()
-	who := access.Principal{Kind: access.KindDevice, ID: device.ID}
+	who := entrant.Who
 	ctx, end := context.WithCancel(ps.ctx)
 	defer end()
-	leave, ok := ps.host.admitted.admit(&admission{who: who, end: end})
+	leave, ok := ps.host.admitted.admit(admissionOf(entrant, end))
 	if !ok {
-		return // it was unpaired meanwhile
+		return // it was unpaired meanwhile, or the link has ended
 	}
 	defer leave()
-	ps.log.Info("a page is connected", "device", device.ID)
+	ps.log.Info("a page is connected", "who", who.String())
 	err := page.Serve(ctx, page.Options{
 		Accept:     func(ctx context.Context) (page.Channel, error) { return peer.Accept(ctx) },
 		Panes:      pagePanes{ps, who},
@@ -61,14 +73,15 @@ func (ps *pages) serve(peer *rtc.Peer, device access.Device) {
 		Caller:     caller{who: who},
 		Board:      ps.board,
 		Server:     ps.server,
-		ViewerName: device.Name,
+		ViewerName: entrant.Name,
+		Visit:      visitOf(entrant),
 		Log:        ps.log,
 	})
 	if err != nil && !errors.Is(err, rtc.ErrClosed) && ctx.Err() == nil {
-		ps.log.Warn("a page was given up", "device", device.ID, "error", err)
+		ps.log.Warn("a page was given up", "who", who.String(), "error", err)
 		return
 	}
-	ps.log.Info("a page has left", "device", device.ID)
+	ps.log.Info("a page has left", "who", who.String())
 }
 
 // pagePanes is what a page may watch, in the words that pages know: as much as who has it open may read.
@@ -86,7 +99,7 @@ func (p pagePanes) Attach(id string, sink fanout.Sink, o fanout.AttachOptions) (
 		sink.Close()
 		return nil, err
 	}
-	v, err := p.host.attach(p.who, id, sink, o)
+	v, err := p.host.attach(p.who, "", id, sink, o)
 	if err != nil {
 		return nil, p.pageError(err)
 	}

@@ -63,6 +63,9 @@ type caller struct {
 // Principal implements verbs.Caller.
 func (c caller) Principal() string { return c.who.String() }
 
+// Guest implements verbs.Guest.
+func (c caller) Guest() bool { return c.who.Kind == access.KindShare }
+
 // principalOf is who asks for a verb; nobody, who may do nothing, when that is not known.
 func principalOf(ctx context.Context) access.Principal {
 	c, _ := verbs.CallerOf(ctx).(caller)

@@ -102,6 +102,9 @@ func verdict(err error) string {
 	if code, ok := codeOf(err); ok {
 		return string(code)
 	}
+	if errors.Is(err, fanout.ErrGuest) {
+		return "denied.visitor" // as a page is told
+	}
 	return err.Error()
 }
 
@@ -110,6 +113,18 @@ var byItself = map[string]func(c court, by access.Principal, n string) error{
 	verbs.GrantIssue: func(c court, by access.Principal, n string) error {
 		_, _, err := c.Issue(by, access.GrantOrder{Scopes: []access.Scope{{Rights: access.RightsOf(access.Read), On: access.Resource("pane:p" + n)}}})
 		return err
+	},
+	verbs.ShareRevoke: func(c court, by access.Principal, n string) error {
+		id := "l_0000000000000000"
+		if n != "9" {
+			g, _, err := c.Share(access.Owner, access.ShareOrder{On: paneResource("p" + n), Right: access.Read, Life: time.Hour})
+			if err != nil {
+				return err
+			}
+			defer func() { _ = c.RevokeLink(access.Owner, g.ID) }()
+			id = g.ID
+		}
+		return sharingError(c.RevokeLink(by, id))
 	},
 	verbs.GrantRevoke: func(c court, by access.Principal, n string) error {
 		id := "g_0000000000000000"
@@ -128,6 +143,30 @@ var byItself = map[string]func(c court, by access.Principal, n string) error{
 	},
 }
 
+// shares reports whether the principal is shown a link on what is its own, on what is not, or one that is over; by
+// whom it was made is no matter.
+func (c court) shares(t *testing.T, p access.Principal, n string) bool {
+	t.Helper()
+	on := n
+	if n == "9" {
+		on = "0"
+	}
+	g, _, err := c.Share(access.Owner, access.ShareOrder{On: paneResource("p" + on), Right: access.Read, Life: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := func() error { return c.RevokeLink(access.Owner, g.ID) }
+	if n == "9" {
+		err = end()
+	} else {
+		defer func() { _ = end() }()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(c.Links(p), func(have access.Link) bool { return have.ID == g.ID })
+}
+
 // row is what the verb answers to one principal, for each place. A verb without a place has one answer.
 func (c court) row(t *testing.T, v verbs.Verb, p access.Principal) string {
 	t.Helper()
@@ -140,6 +179,8 @@ func (c court) row(t *testing.T, v verbs.Verb, p access.Principal) string {
 			cells = append(cells, verdict(ask(c, p, n)))
 		case v.Name == verbs.GrantList:
 			cells = append(cells, shown(c.lists(p, n)))
+		case v.Name == verbs.ShareList:
+			cells = append(cells, shown(c.shares(t, p, n)))
 		case v.Each:
 			cells = append(cells, shown(c.Check(p, access.Read, paneResource("p"+n)) == nil))
 		default:
@@ -238,32 +279,32 @@ func TestWhoMayDoWhat(t *testing.T) {
 }
 
 // pageRequests says what each request of a page's own is checked for, as pagePanes checks it: a right on the pane.
-// Those of an attached viewer need what attaching needs; without the right to write it watches only. The verbs
-// that a page asks for are those of the table.
-var pageRequests = map[string]struct {
-	right access.Right
-	root  bool
-}{
+// Those of an attached viewer need what attaching needs; without the right to write it watches only. What a guest's
+// viewer refuses to do is refused to every visitor. The verbs that a page asks for are those of the table.
+var pageRequests = map[string]pageRequest{
 	"hello": {}, "ping": {},
-	"view.attach": {access.Read, false}, "view.detach": {access.Read, false}, "view.snapshot": {access.Read, false},
-	"view.resize": {access.Write, false}, "view.theme": {access.Write, false}, "view.request": {access.Write, false},
-	"view.take": {access.Write, false}, "view.release": {access.Write, false}, "view.grant": {access.Write, false},
-	"view.deny": {access.Write, false},
+	"view.attach": {right: access.Read}, "view.detach": {right: access.Read}, "view.snapshot": {right: access.Read},
+	"view.resize": {access.Write, fanout.ErrGuest}, "view.theme": {access.Write, fanout.ErrGuest},
+	"view.request": {right: access.Write}, "view.take": {right: access.Write}, "view.release": {right: access.Write},
+	"view.grant": {right: access.Write}, "view.deny": {right: access.Write},
 }
 
-func pageRow(c court, p access.Principal, ask struct {
+type pageRequest struct {
 	right access.Right
-	root  bool
-}) string {
+	guest error // of a guest's viewer; nil: it does as any other
+}
+
+func pageRow(c court, p access.Principal, ask pageRequest) string {
 	if ask.right == 0 {
 		return "allowed"
 	}
-	if ask.root {
-		return verdict(c.Check(p, ask.right, access.Root))
-	}
 	var cells []string
 	for _, n := range digits {
-		cells = append(cells, verdict(c.Check(p, ask.right, paneResource("p"+n))))
+		err := c.Check(p, ask.right, paneResource("p"+n))
+		if err == nil && p.Kind == access.KindShare {
+			err = ask.guest
+		}
+		cells = append(cells, verdict(err))
 	}
 	return strings.Join(cells, " | ")
 }

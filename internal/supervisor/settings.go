@@ -92,6 +92,11 @@ func (now inForce) unknown() access.UnknownPolicy {
 	return access.UnknownNothing
 }
 
+// shareMax is how long a new share link may be good.
+func (now inForce) shareMax() time.Duration {
+	return time.Duration(now().Access.ShareMaxSeconds) * time.Second
+}
+
 // recovery is what governs checkpoints.
 func (now inForce) recovery() recovery.Policy { return recoveryPolicy(now()) }
 

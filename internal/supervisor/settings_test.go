@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"spawn/internal/strictjson"
 	"spawn/internal/supervisor/access"
@@ -27,6 +28,7 @@ var readers = map[string]func(inForce) any{
 	"terminalSize":     func(now inForce) any { cols, rows := now.terminalSize(); return [...]uint16{cols, rows} },
 	"terminalLimits":   func(now inForce) any { return now.terminalLimits() },
 	"viewersMax":       func(now inForce) any { return now.viewersMax() },
+	"shareMax":         func(now inForce) any { return now.shareMax() },
 	"unknown":          func(now inForce) any { return now.unknown() },
 	"recovery":         func(now inForce) any { return now.recovery() },
 	"endsTerminals":    func(now inForce) any { return now.endsTerminals() },
@@ -148,6 +150,10 @@ func TestSettingsFitTheirRooms(t *testing.T) {
 		if p := recoveryPolicy(another(t, k)); p.Check() != nil {
 			t.Errorf("%s: %v", k.Path, p.Check())
 		}
+	}
+	k, _ := config.Lookup("access.share_max_seconds")
+	if most := time.Duration(k.Max) * time.Second; most != access.ShareLifeMax {
+		t.Errorf("links may live %v by the settings and %v by the rules", most, access.ShareLifeMax)
 	}
 	if got := of(config.Default()).unknown(); got != access.UnknownReads {
 		t.Errorf("who is unknown may do %v", got)

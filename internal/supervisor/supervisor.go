@@ -243,7 +243,7 @@ func (s *Supervisor) openPages() error {
 		server: page.Server{Version: s.o.Version, HostName: host, Source: s.panes.told.log.Source()},
 		verbs:  verbs.NewDispatcher(verbs.Options{Server: verbServer{s}, Authority: judge{s.authority}, Log: s.o.Log}),
 	}
-	s.server, err = signaling.New(ln, signaling.Options{Door: s.door, Peers: s.pages, App: s.o.App, HostName: host, Log: s.o.Log})
+	s.server, err = signaling.New(ln, signaling.Options{Door: s.door, Links: s.authority, Peers: s.pages, App: s.o.App, HostName: host, Log: s.o.Log})
 	return err
 }
 

@@ -19,9 +19,11 @@ const (
 	endpointTests   = "./internal/sessiond/endpoint"
 	scrollbackTests = "./internal/sessiond/scrollback"
 	workerTests     = "./internal/sessiond"
+	wireTests       = "./internal/sessiond/wire"
 	ptyTests        = "./internal/sessiond/pty"
 	fleetTests      = "./internal/supervisor/fleet"
 	fanoutTests     = "./internal/supervisor/fanout"
+	accessTests     = "./internal/supervisor/access"
 	verbsTests      = "./internal/supervisor/verbs"
 	topologyTests   = "./internal/supervisor/topology"
 	emulatorTests   = "./internal/sessiond/emulator"
@@ -74,6 +76,15 @@ var bugs = []bug{
 	{"credentials-not-looked-at", "T23", "internal/sessiond/endpoint/lifecycle_linux.go", []edit{{
 		"	return err == nil && cred.Pid > 0 && int64(cred.Uid) == int64(os.Geteuid())", "	return err == nil && int64(os.Geteuid()) >= 0 && cred != nil",
 	}}, endpointTests, "TestDatagramsOfAnotherUserAreIgnoredAndCounted|TestCredentialsMustBeWholeAndOurs"},
+	{"stranger-greeted", "T23", "internal/sessiond/attach.go", []edit{{
+		"		case endpoint.CheckPeer(raw) != nil:", "		case endpoint.CheckPeer(raw) == endpoint.ErrReserved:",
+	}}, workerTests, "TestWorkerTellsAnotherUserNothing"},
+	{"group-may-exchange-the-folder", "T20", "internal/sessiond/endpoint/folder_unix.go", []edit{{
+		"	case mode&0o020 != 0 && !private(st.Gid, st.Uid):", "	case mode&0o020 != 0 && st.Gid > 1<<31:",
+	}}, endpointTests, "TestFolderAboveIsWritableForItsOwnerAlone"},
+	{"queue-moves-unwiped", "T36", "internal/sessiond/wire/frame.go", []edit{{
+		"		clear(old)\n", "",
+	}}, wireTests, "TestFramesLeaveNoCopyWhereTheyMove"},
 	{"stale-instance-obeyed", "T30", "internal/sessiond/endpoint/request.go", []edit{{
 		"	if InstanceID(p[:RequestLen-1]) != instance {", "	if instance == (InstanceID{}) {",
 	}}, endpointTests, "TestDatagramsOfEarlierInstancesDoNothing|TestRecordedDatagramsDoNothingToLaterInstances"},
@@ -144,4 +155,14 @@ var bugs = []bug{
 	{"rename-not-synced", "F10", "internal/supervisor/topology/store.go", []edit{{
 		"	if err := s.disk.syncDir(filepath.Dir(s.path)); err != nil {\n		return fmt.Errorf(\"save", "	if err := error(nil); err != nil {\n		return fmt.Errorf(\"save",
 	}}, topologyTests, "TestAFailedSaveLeavesOneWholeTree"},
+
+	{"visitor-not-checked", "T06", "internal/supervisor/access/links.go", []edit{{
+		"	if !signed || g.ID == \"\" || ", "	if !signed && false || g.ID == \"\" || ",
+	}}, accessTests, "TestNothingThatIsKeptOpensALink"},
+	{"visit-serves-twice", "T06", "internal/supervisor/access/links.go", []edit{{
+		"	c.offered = true\n", "",
+	}}, accessTests, "TestAVisitServesOnceOnItsOwnConnection"},
+	{"visitor-sizes-the-terminal", "T11", "internal/supervisor/fanout/viewer.go", []edit{{
+		"	if o.Guest {\n		wanted = size{}\n	}\n", "",
+	}}, fanoutTests, "TestAGuestNeverSizesTheTerminal"},
 }

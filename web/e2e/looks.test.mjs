@@ -343,3 +343,44 @@ test('axe finds nothing, in dark and in light', () =>
       await check('relaunch');
     }
   }));
+
+test('a visitor: what is said, in dark and in light, to a screen reader and on a phone', () =>
+  withPage({}, '', async (page) => {
+    for (const colorScheme of ['dark', 'light']) {
+      const check = (state) => assertAccessible(page, `${state}, ${colorScheme}`);
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width: 1200, height: 760 });
+      await page.goto(`${site.url}?visit=read`);
+      await untilLive(page);
+      await page.getByText(/Visitor, read only, until/).waitFor();
+      await page.keyboard.type('x');
+      await page.getByRole('alert').getByText('Keys are not sent').waitFor();
+      await check('refused key');
+      await page.setViewportSize({ width: 390, height: 844 });
+      assert.ok((await sidewaysOverflow(page)) <= 0);
+      await screenshot(page, `visitor-read-${colorScheme}`);
+      await page.goto(`${site.url}?visit=write`);
+      await untilLive(page);
+      await page.evaluate(() => {
+        const [pane] = window.fakeHost.panes;
+        window.fakeHost.control(pane, false, 'Firefox on Linux');
+      });
+      await page.getByRole('button', { name: 'Ask for control' }).waitFor();
+      await check('watching with a link that lets type');
+      await screenshot(page, `visitor-write-${colorScheme}`);
+    }
+    for (const [failure, title] of [
+      ['identity_changed', 'This is not the host of the link'],
+      ['share_ended', 'This link does not work'],
+      ['share_full', 'Too many are looking'],
+    ]) {
+      await page.goto(`${site.url}?visit=read&failure=${failure}`);
+      await page.getByRole('heading', { name: title }).waitFor();
+      assert.equal(await page.getByLabel('Address with code').count(), 0, failure);
+      await assertAccessible(page, failure);
+    }
+    await page.evaluate(() => {
+      window.fakeHost.failure = null; // somebody has left, and the page comes in by itself
+    });
+    await untilLive(page);
+  }));

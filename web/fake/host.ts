@@ -10,7 +10,7 @@ import type { LinkError } from '../src/link/errors';
 import type { Session } from '../src/link/peer';
 import type { PtyPipe } from '../src/link/pipe';
 import { toB64 } from '../src/wire/b64';
-import type { CtlEvent, PaneInfo } from '../src/wire/ctl';
+import type { CtlEvent, PaneInfo, Visit } from '../src/wire/ctl';
 import { FakeRecords } from './records';
 import { FakeWindows } from './windows';
 
@@ -149,6 +149,8 @@ export class FakeHost {
   /** null: refuse to connect so; else the failure. */
   failure: LinkError | null = null;
   session: Session | null = null;
+  /** By which the page is there; null for a paired browser. */
+  visit: Visit | null = null;
   #next = 0;
   #listener: (event: CtlEvent) => void = () => {};
 
@@ -239,6 +241,8 @@ export class FakeHost {
       hello: {
         server: { version: 'fake', host_name: 'ember', source: 's1' },
         viewer_name: 'This window',
+        principal: this.visit ? 'share:l_0000000000000000' : 'device:d_0000000000000000',
+        visit: this.visit,
       },
       ctl,
       onLost: () => {},

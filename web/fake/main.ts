@@ -12,6 +12,8 @@ const query = new URLSearchParams(location.search);
 const host = new FakeHost(
   query.has('records') ? 'records' : query.has('windows') ? 'windows' : 'terminals',
 );
+const right = query.get('visit');
+if (right) host.visit = { resource: 'session:s0', right, expires_at: Date.now() + 3_600_000 };
 const failure = query.get('failure');
 if (failure) host.failure = new LinkError(failure as LinkFailure, 'pretended');
 
@@ -24,4 +26,5 @@ startApp(document.getElementById('app') as HTMLElement, {
   onCode: () => {
     host.failure = null;
   },
+  guest: right !== null,
 });

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { exchange, pair, readChallenge } from '../src/link/handshake';
 import { newDeviceKey, type Pairing, type PairingStore } from '../src/link/keys';
+import { deviceParty } from '../src/link/party';
 import type { Signalling } from '../src/link/signalling';
 import { type Bytes, fromB64, toB64 } from '../src/wire/b64';
 import type { ToHost } from '../src/wire/signal';
@@ -156,7 +157,13 @@ describe('offer and answer', () => {
   test('the answer of the pinned host is taken', async () => {
     const { host, pairing } = await paired();
     expect(
-      await exchange(host.signalling, { nonce, hostKey: host.hostKey }, pairing, sdp('AB'), signal),
+      await exchange(
+        host.signalling,
+        { nonce, hostKey: host.hostKey },
+        deviceParty(pairing),
+        sdp('AB'),
+        signal,
+      ),
     ).toBe(sdp('CD'));
   });
 
@@ -165,13 +172,13 @@ describe('offer and answer', () => {
     const challenge = { nonce, hostKey: host.hostKey };
     host.lie.answerSdp = sdp('EF');
     await expect(
-      exchange(host.signalling, challenge, pairing, sdp('AB'), signal),
+      exchange(host.signalling, challenge, deviceParty(pairing), sdp('AB'), signal),
     ).rejects.toMatchObject({
       failure: 'identity_changed',
     });
     host.lie = { signer: (await Host.make()).keys.privateKey };
     await expect(
-      exchange(host.signalling, challenge, pairing, sdp('AB'), signal),
+      exchange(host.signalling, challenge, deviceParty(pairing), sdp('AB'), signal),
     ).rejects.toMatchObject({
       failure: 'identity_changed',
     });
@@ -182,7 +189,7 @@ describe('offer and answer', () => {
     const before = host.sent.length;
     const challenge = { nonce, hostKey: host.hostKey };
     await expect(
-      exchange(host.signalling, challenge, pairing, sdp('AB') + sdp('CD'), signal),
+      exchange(host.signalling, challenge, deviceParty(pairing), sdp('AB') + sdp('CD'), signal),
     ).rejects.toThrow();
     expect(host.sent).toHaveLength(before);
   });

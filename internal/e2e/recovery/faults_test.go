@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +20,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/supervisor/verbs"
 )
 
@@ -202,4 +205,43 @@ func (h *host) trace(what ...string) *exec.Cmd {
 func harmless(line string) bool {
 	return strings.Contains(line, "tgkill(") && strings.Contains(line, "SIGURG") || strings.Contains(line, "<... tgkill resumed>") ||
 		strings.Contains(line, "+++") || strings.Contains(line, "---")
+}
+
+// The worker of a relaunch dies without a word, before its program runs or right behind that: the relaunch fails in time, the
+// archive is there still, and the next relaunch does what was asked.
+func TestARelaunchOutlivesItsWorker(t *testing.T) {
+	programs := t.TempDir()
+	worker := filepath.Join(programs, "spawn-worker")
+	for _, err := range []error{
+		compile(programs, "-tags", "failpoints"), os.Rename(worker, worker+".real"),
+		os.WriteFile(worker, []byte("#!/bin/sh\nexec env $(cat \"$0.armed\" 2>/dev/null) \"$0.real\" \"$@\"\n"), 0o700),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, point := range []failpoint.Point{failpoint.Began, failpoint.BeforeHello, failpoint.StartRead, failpoint.BeforeFork} {
+		t.Run(string(point), func(t *testing.T) {
+			h := newHost(t, withText)
+			c := one(planted, 1)
+			c.Panes[0].Text = plain(now(), 3600, "still here")
+			h.plant(c)
+			h.programs = programs
+			h.serve()
+			h.restore(planted)
+			before := h.panes()
+			h.must(os.WriteFile(worker+".armed", []byte("SPAWN_FAILPOINT="+string(point)), 0o600))
+			for range 2 { // one that fails is in nobody's way
+				h.refused(verbs.CodeSpawn, verbs.PaneRelaunch, verbs.PaneRelaunchParams{
+					Pane: "p0", Argv: []string{"sleep", "1000"}, AckOrphans: true, Grants: []verbs.Scope{{Resource: "session:s0", Rights: []string{"spawn"}}},
+				}, &verbs.PaneRelaunchResult{})
+			}
+			if !reflect.DeepEqual(h.panes(), before) || !strings.Contains(h.shows("p0"), "still here") || len(h.grants()) != 0 {
+				t.Errorf("%+v, %+v", h.panes(), h.grants())
+			}
+			h.await("nothing but spawnd runs", func() bool { return len(h.processes()) == 1 })
+			h.must(os.Remove(worker + ".armed"))
+			h.relaunch("p0", "sleep", "1000")
+		})
+	}
 }

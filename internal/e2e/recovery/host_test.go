@@ -47,20 +47,29 @@ func build(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	binaries = dir
-	out, err := exec.Command("go", "build", "-o", dir+"/", "spawn/cmd/spawnd", "spawn/cmd/spawn-worker").CombinedOutput()
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "build the programs: %v\n%s", err, out)
+	if err := compile(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return m.Run()
 }
 
+// compile builds the programs into a folder.
+func compile(into string, flags ...string) error {
+	args := append(append([]string{"build", "-o", into + "/"}, flags...), "spawn/cmd/spawnd", "spawn/cmd/spawn-worker")
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("build the programs: %w\n%s", err, out)
+	}
+	return nil
+}
+
 // host is one machine: folders that nobody else uses, and whichever spawnd serves them.
 type host struct {
 	*testing.T
-	dir string
-	env []string
-	d   *daemon // nil when none runs
+	dir      string
+	env      []string
+	programs string  // folder of those that serve
+	d        *daemon // nil when none runs
 }
 
 // newHost makes the folders and writes the settings of recovery. At the end of the test nothing of it lives.
@@ -70,7 +79,7 @@ func newHost(t *testing.T, settings string) *host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &host{T: t, dir: dir}
+	h := &host{T: t, dir: dir, programs: binaries}
 	h.env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "SPAWN") }), // who tests may be in a pane
 		"HOME="+dir+"/h", "XDG_CONFIG_HOME="+dir+"/c", "XDG_STATE_HOME="+dir+"/s", "XDG_RUNTIME_DIR="+dir+"/r", "SPAWND_WORKER_DIR="+dir+"/w",
 		"SHELL=/bin/sh", "ENV=", "PS1=$ ")
@@ -147,7 +156,7 @@ func (h *host) serve(before ...string) {
 
 // tryServe starts spawnd, under another program if one is named.
 func (h *host) tryServe(before ...string) error {
-	argv := append(before, filepath.Join(binaries, "spawnd"), "serve", "--listen", "127.0.0.1:0")
+	argv := append(before, filepath.Join(h.programs, "spawnd"), "serve", "--listen", "127.0.0.1:0")
 	d := &daemon{log: &logBuffer{}, done: make(chan error, 1)}
 	d.cmd = exec.Command(argv[0], argv[1:]...)
 	d.cmd.Env, d.cmd.Stderr = h.env, d.log

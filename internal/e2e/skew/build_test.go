@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"spawn/internal/unmet"
 )
 
 const (
@@ -47,7 +49,7 @@ func generations(t *testing.T) (now, old generation) {
 		t.Fatal(built.err)
 	}
 	if built.skip != "" {
-		t.Skip(built.skip)
+		unmet.Skip(t, "%s", built.skip)
 	}
 	t.Logf("the earlier build is %s", built.old.name)
 	return built.now, built.old

@@ -87,8 +87,9 @@ func (t *Terminal) noteStyle(r *row, x int, id uint32) {
 	}
 }
 
-// forgetTyped makes a row that is blank one on which nothing was typed.
+// forgetTyped makes a row that is blank one on which nothing was typed. What was, also if it is void, is wiped.
 func (r *row) forgetTyped() {
+	clear(r.typed)
 	r.typed, r.typedCols, r.typedStyle = r.typed[:0], 0, 0
 }
 

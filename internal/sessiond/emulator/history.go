@@ -4,7 +4,6 @@ package emulator
 
 import (
 	"encoding/binary"
-	"slices"
 	"unicode/utf8"
 )
 
@@ -67,6 +66,7 @@ func (h *history) breakLine() {
 func (h *history) flush(t *Terminal) {
 	if len(h.text) > 0 {
 		t.sink.History(h.text)
+		clear(h.text) // the buffer lives as long as the terminal, the lines do not
 		h.text = h.text[:0]
 	}
 }
@@ -83,7 +83,7 @@ func (h *history) wipe(t *Terminal) {
 func (h *history) appendRow(t *Terminal, r *row, next follower) {
 	cells := r.text(next)
 	if r.typedCols == len(cells) {
-		h.text, h.at = append(h.text, r.typed...), r.typedStyle
+		h.text, h.at = append(grow(h.text, len(r.typed)+rowEndBytes), r.typed...), r.typedStyle
 		return
 	}
 	at := h.at
@@ -131,11 +131,23 @@ func asciiCells(dst []byte, cells []cell) int {
 	return len(cells)
 }
 
-// room returns text as far as it can grow, with space for n code points and a
-// cluster at least, and its length.
+// room returns text as far as it can grow, with space for n code points, the
+// longest cluster and the end of a row at least, and its length.
 func room(text []byte, n int) ([]byte, int) {
-	text = slices.Grow(text, utf8.UTFMax*n+clusterTextMax)
+	text = grow(text, utf8.UTFMax*n+clusterBytesMax+rowEndBytes)
 	return text[:cap(text)], len(text)
+}
+
+// grow makes room for n more bytes. Where append would leave the old bytes
+// behind, it wipes them: they are text that others must not find later.
+func grow(text []byte, n int) []byte {
+	if cap(text)-len(text) >= n {
+		return text
+	}
+	grown := make([]byte, len(text), len(text)+max(n, len(text)/2, growBytesMin))
+	copy(grown, text)
+	clear(text)
+	return grown
 }
 
 // unusual has the bits of cells that hold more than one code point, or none of

@@ -16,6 +16,8 @@ const (
 	paramsMax = 32
 	// paramMax is the largest parameter value. Larger ones are cut to it.
 	paramMax = 1<<31 - 1
+	// paramsBytesMax is more than all of them take, written out.
+	paramsBytesMax = 2 * paramsMax * len("2147483647;")
 	// collectMax is how many prefix and intermediate bytes are told apart. A
 	// sequence with more of them means nothing.
 	collectMax = 3
@@ -50,6 +52,15 @@ const (
 	// filterSlack is how many bytes CountFilter may add to twice the length of
 	// its input.
 	filterSlack = 16
+
+	// clusterBytesMax is the longest text of one cell. styleBytesMax is more
+	// than an SGR with every attribute, three colours and DECSCA takes; links
+	// are not in it. rowEndBytes is room for what ends a row: a style, a break.
+	clusterBytesMax = 4 * (marksMax + 1)
+	styleBytesMax   = 160
+	rowEndBytes     = styleBytesMax + 2
+	// growBytesMin is the least that a text grows by.
+	growBytesMin = 2 << 10
 
 	// historyBatchBytes is when a batch of history is delivered early.
 	historyBatchBytes = 32 << 10

@@ -126,7 +126,7 @@ func (o *oscCollector) appendTail(dst []byte) []byte {
 	if o.void {
 		return append(dst, '!')
 	}
-	return append(dst, o.body...)
+	return append(grow(dst, len(o.body)+utf8.UTFMax), o.body...)
 }
 
 // osc carries out an operating system command.

@@ -7,7 +7,8 @@ import "strconv"
 // AppendRepaint appends a stream that brings a consumer of the same geometry,
 // whatever it shows and in whatever mode it is, into this state: both screens,
 // cursors, registers, modes, and the bytes of a sequence that hasn't ended. It
-// uses neither ED nor RIS, makes nobody answer, and can be fed twice.
+// uses neither ED nor RIS, makes nobody answer, and can be fed twice. Where dst
+// has too little room, what is left of it elsewhere is wiped.
 //
 // The order matters, because some settings can only be made where others are
 // not made yet:
@@ -37,6 +38,7 @@ func (t *Terminal) AppendRepaint(dst []byte) []byte {
 	p.cursorAndPen()
 	p.loudModes()
 	p.lastCharacter()
+	p.room(paramsBytesMax)
 	return t.parser.appendTail(p.out)
 }
 
@@ -52,7 +54,16 @@ type painter struct {
 	owed string
 }
 
-func (p *painter) text(s string) { p.out = append(p.out, s...) }
+// room makes room for n more bytes and for what is appended beside them until
+// the next call: numbers, a style, the content of a cell.
+func (p *painter) room(n int) {
+	p.out = grow(p.out, n+2*styleBytesMax+clusterBytesMax)
+}
+
+func (p *painter) text(s string) {
+	p.room(len(s))
+	p.out = append(p.out, s...)
+}
 
 // csi appends a control sequence with one number.
 func (p *painter) csi(n int, final string) {

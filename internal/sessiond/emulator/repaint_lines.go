@@ -74,6 +74,7 @@ func (p *painter) glyph(c cell, x, y, next int) int {
 	if x != next || c.class() == classMark {
 		p.moveTo(x, y)
 	}
+	p.room(0)
 	p.cellStyle(c)
 	if code := c & contentMask; code < 0x80 {
 		p.out = append(p.out, byte(code))

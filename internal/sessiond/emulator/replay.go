@@ -19,9 +19,13 @@ func AppendReplayHead(dst []byte, cols, rows int) []byte {
 	return append(dst, returnToASCII...)
 }
 
-// AppendGeometry appends the marker CSI 8 ; rows ; cols t.
+// geometryBytesMax is more than the marker takes.
+const geometryBytesMax = 24
+
+// AppendGeometry appends the marker CSI 8 ; rows ; cols t. Where dst has too
+// little room, what is left of it elsewhere is wiped.
 func AppendGeometry(dst []byte, cols, rows int) []byte {
-	dst = append(dst, "\x1b[8;"...)
+	dst = append(grow(dst, geometryBytesMax), "\x1b[8;"...)
 	dst = strconv.AppendInt(dst, int64(rows), 10)
 	dst = append(dst, ';')
 	dst = strconv.AppendInt(dst, int64(cols), 10)

@@ -33,6 +33,9 @@ func (t *Terminal) Resize(cols, rows int) {
 		marks[0].x = min(marks[0].x, cols-1)
 	}
 	t.primary.place(marks[0], marks[1], first)
+	for _, line := range lines { // those that were wrapped anew are nobody's now
+		clear(line.cells)
+	}
 
 	lines = t.alternate.lines()
 	first, last = fit(len(lines), t.alternate.y, rows)
@@ -43,6 +46,9 @@ func (t *Terminal) Resize(cols, rows int) {
 		for y := range s.order {
 			t.keepPaintable(s.row(y))
 		}
+	}
+	for i := range old {
+		old[i].wipe()
 	}
 	t.cols, t.rows = cols, rows
 	t.setDue()
@@ -123,6 +129,14 @@ func (s *screen) resize(old *screen, lines []*row, cols, rows int) {
 	s.tabs.resize(old.cols(), cols)
 	s.saved = old.saved
 	s.keyboard = old.keyboard
+}
+
+// wipe zeroes the rows of a screen that is shown no more.
+func (s *screen) wipe() {
+	for i := range s.store {
+		clear(s.store[i].cells)
+		s.store[i].forgetTyped()
+	}
 }
 
 // place sets cursor and register after the first lines have gone.

@@ -60,13 +60,16 @@ func appendDelta(dst []byte, from, to style) []byte {
 	return appendProtection(append(dst, 'm'), to)
 }
 
-// appendLink appends an OSC 8 that opens a link, or closes one.
+// appendLink appends an OSC 8 that opens a link, or closes one. It leaves room
+// for a style.
 func (t *Terminal) appendLink(dst []byte, n uint32) []byte {
 	dst = append(dst, "\x1b]8;"...)
 	if n != 0 {
 		l := t.links.list[n]
+		id := l.wireID()
+		dst = grow(dst, len(id)+len(l.uri)+styleBytesMax)
 		dst = append(dst, "id="...)
-		dst = append(dst, l.wireID()...)
+		dst = append(dst, id...)
 		dst = append(dst, ';')
 		dst = append(dst, l.uri...)
 	} else {

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"spawn/internal/unmet"
 )
 
 func mode(t testing.TB, path string) os.FileMode {
@@ -74,8 +76,8 @@ func TestHostileFolderIsRefusedByNameAndLeftAlone(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if strings.Contains(name, "another") && os.Geteuid() != 0 {
-				t.Skip("only root can give a folder away")
+			if strings.Contains(name, "another") {
+				unmet.Root(t, "give a folder away")
 			}
 			path := newPath(t)
 			if err := plant(path); err != nil {
@@ -100,12 +102,52 @@ func TestHostileFolderIsRefusedByNameAndLeftAlone(t *testing.T) {
 	}
 }
 
-func TestFolderAboveMayBeSticky(t *testing.T) {
-	path := newPath(t)
-	if err := os.Chmod(filepath.Dir(path), 0o777|os.ModeSticky); err != nil {
-		t.Fatal(err)
+// Whoever may write to the folder above may exchange ours: each mode of it, with a group of others and with the owner's
+// own, over each kind of thing that may stand in our place.
+func TestFolderAboveIsWritableForItsOwnerAlone(t *testing.T) {
+	const others = 4242
+	own := uint32(os.Geteuid())
+	for _, c := range []struct {
+		mode    uint32
+		group   int
+		trusted bool
+	}{
+		{0o700, others, true}, {0o755, others, true}, {0o750, others, true}, {0o555, others, true}, {0o2755, others, true},
+		{0o770, others, false}, {0o775, others, false}, {0o2775, others, false}, {0o720, others, false}, {0o730, others, false},
+		{0o770, int(own), true}, {0o775, int(own), true}, {0o2775, int(own), true},
+		{0o702, others, false}, {0o777, others, false}, {0o777, int(own), false}, {0o703, int(own), false}, {0o2777, int(own), false},
+		{0o1777, others, true}, {0o1770, others, true}, {0o1777, int(own), true}, {0o1775, others, true}, {0o3777, others, true},
+	} {
+		for kind, plant := range map[string]func(path string) error{
+			"nothing": func(string) error { return nil },
+			"ours":    func(p string) error { return os.Mkdir(p, 0o755) },
+			"a file":  func(p string) error { return os.WriteFile(p, []byte("x"), 0o644) },
+			"a link":  func(p string) error { return os.Symlink("/", p) },
+			"a fifo":  func(p string) error { return unix.Mkfifo(p, 0o644) },
+		} {
+			path := newPath(t)
+			above := filepath.Dir(path)
+			if c.group == others {
+				unmet.Root(t, "give a folder to another group")
+			}
+			if err := errors.Join(plant(path), os.Chown(above, -1, c.group), unix.Chmod(above, c.mode)); err != nil {
+				t.Fatal(err)
+			}
+			before, _ := os.Lstat(path)
+			f, err := OpenFolder(path)
+			if err == nil {
+				f.Close()
+			}
+			want := c.trusted && (kind == "nothing" || kind == "ours")
+			if want != (err == nil) || err != nil && (!errors.Is(err, ErrUnsafe) || !strings.Contains(err.Error(), path)) {
+				t.Errorf("%s below %04o of group %d: %v", kind, c.mode, c.group, err)
+			}
+			after, _ := os.Lstat(path)
+			if !want && (before == nil) != (after == nil) || !want && before != nil && before.Mode() != after.Mode() {
+				t.Errorf("%s below %04o of group %d: %v became %v", kind, c.mode, c.group, before, after)
+			}
+		}
 	}
-	openFolder(t, path)
 }
 
 func TestFolderPathMustBeAbsolute(t *testing.T) {

@@ -21,8 +21,8 @@ type Folder struct {
 
 // OpenFolder opens the folder at an absolute path and creates it, and what is missing above it, with
 // mode 0700. An existing folder has to be a real directory of ours; its mode is then forced to 0700.
-// The folder above has to belong to us or root, and if everyone may write to it, it has to be sticky:
-// otherwise anyone could exchange ours. Errors name the path.
+// The folder above has to belong to us or root, and if others than its owner may write to it, it has to
+// be sticky: otherwise they could exchange ours. Errors name the path.
 func OpenFolder(path string) (*Folder, error) {
 	path = filepath.Clean(path)
 	if !filepath.IsAbs(path) || path == string(filepath.Separator) {
@@ -81,11 +81,20 @@ func checkParent(fd int) error {
 	if st.Uid != 0 && st.Uid != uint32(os.Geteuid()) {
 		return fmt.Errorf("%w: the folder above belongs to uid %d", ErrUnsafe, st.Uid)
 	}
-	if mode := uint32(st.Mode); mode&0o002 != 0 && mode&unix.S_ISVTX == 0 {
+	switch mode := uint32(st.Mode); {
+	case mode&unix.S_ISVTX != 0:
+		return nil
+	case mode&0o002 != 0:
 		return fmt.Errorf("%w: everyone may write to the folder above (mode %04o)", ErrUnsafe, mode&0o7777)
+	case mode&0o020 != 0 && !private(st.Gid, st.Uid):
+		return fmt.Errorf("%w: group %d may write to the folder above (mode %04o)", ErrUnsafe, st.Gid, mode&0o7777)
 	}
 	return nil
 }
+
+// private reports whether a group is a user's own, who is its one member: where systems make such groups they give them
+// the user's number, and let folders be writable for them. Whoever adds a member means it to have the user's rights.
+func private(gid, uid uint32) bool { return gid == uid }
 
 // openPrivateDir opens the directory name below above, creates it when absent, and makes sure that
 // it is ours alone. It never follows a link and never changes what belongs to somebody else.

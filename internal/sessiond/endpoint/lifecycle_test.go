@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"spawn/internal/unmet"
 )
 
 // served is a session whose lifecycle endpoint is being served.
@@ -245,9 +247,7 @@ func TestCredentialsMustBeWholeAndOurs(t *testing.T) {
 }
 
 func TestDatagramsOfAnotherUserAreIgnoredAndCounted(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can start a process of another user")
-	}
+	unmet.Root(t, "start a process of another user")
 	s := newSession(t)
 	reply := filepath.Join(s.folder.Path(), string(s.id)+replySuffix)
 	if err := os.Mkdir(reply, 0o777); err != nil {

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"spawn/internal/unmet"
 )
 
 // dialAndAccept dials a session by name and fails unless it is e that answers.
@@ -125,8 +127,8 @@ func TestListenReplacesOnlyStaleSocketsOfOurs(t *testing.T) {
 	} {
 		for _, suffix := range []string{streamSuffix, lifecycleSuffix} {
 			t.Run(name+suffix, func(t *testing.T) {
-				if name == "of another" && os.Geteuid() != 0 {
-					t.Skip("only root can give a socket away")
+				if name == "of another" {
+					unmet.Root(t, "give a socket away")
 				}
 				f := openFolder(t, newPath(t))
 				id := NewSessionID()
@@ -274,9 +276,7 @@ func TestDialFollowsNoLink(t *testing.T) {
 }
 
 func TestAnotherUserGetsNothingEvenWhenModesAreLoose(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can start a process of another user")
-	}
+	unmet.Root(t, "start a process of another user")
 	f := openFolder(t, newPath(t))
 	id := NewSessionID()
 	e := listen(t, reserve(t, f, id))
@@ -302,9 +302,7 @@ func TestAnotherUserGetsNothingEvenWhenModesAreLoose(t *testing.T) {
 }
 
 func TestDialRefusesAListenerOfAnotherUser(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can become another user")
-	}
+	unmet.Root(t, "become another user")
 	// SO_PEERCRED of a listener is of the thread that called listen.
 	f := openFolder(t, newPath(t))
 	id := NewSessionID()

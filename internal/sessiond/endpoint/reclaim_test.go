@@ -9,10 +9,14 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // contest is a name that several owners want, one after another, each leaving it in another way.
@@ -113,4 +117,55 @@ func reachable(f *Folder, id SessionID, e *Endpoints) error {
 		return err
 	}
 	return accepted.Close()
+}
+
+// A worker between bind and listen refuses connections although it lives: who asks hears that nobody listens, and whoever
+// wants its name is refused and removes nothing. Then it listens, and is reached.
+func TestBoundAndNotListeningIsLeftAlone(t *testing.T) {
+	f, id := openFolder(t, newPath(t)), NewSessionID()
+	r := reserve(t, f, id)
+	path := filepath.Join(f.Path(), string(id)+streamSuffix)
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	if err := errors.Join(unix.Bind(fd, &unix.SockaddrUnix{Name: path}), os.Chmod(path, FileMode)); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.Lstat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 50 {
+		if _, err := f.Dial(t.Context(), id); !errors.Is(err, ErrNotListening) {
+			t.Fatalf("dial: %v", err)
+		}
+		if held, err := f.Locked(id); err != nil || !held {
+			t.Fatalf("locked: %v, %v", held, err)
+		}
+		if _, err := f.Reserve(id); !errors.Is(err, ErrReserved) {
+			t.Fatalf("reserve: %v", err)
+		}
+		if err := f.Sweep(id); !errors.Is(err, ErrReserved) {
+			t.Fatalf("sweep: %v", err)
+		}
+	}
+	if after, err := os.Lstat(path); err != nil || !os.SameFile(before, after) {
+		t.Fatalf("the socket is gone: %v", err)
+	}
+	if err := unix.Listen(fd, 5); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := f.Dial(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+	if err := r.Release(); err != nil { // dead now: its socket is stale, although somebody listens
+		t.Fatal(err)
+	}
+	if err := f.Sweep(id); err != nil || len(entries(t, f.Path())) != 0 {
+		t.Errorf("sweep: %v, left %v", err, entries(t, f.Path()))
+	}
 }

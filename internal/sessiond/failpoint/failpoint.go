@@ -7,6 +7,7 @@
 //
 //	SPAWN_FAILPOINT=log.sealed     where to die, at the first passage
 //	SPAWN_FAILPOINT=log.sealed#3   likewise, at the third
+//	SPAWN_FAILPOINT_STOP=1         stop there instead, with SIGSTOP; whoever continues it lets it live on
 //	SPAWN_FAILPOINT_LOG=/path      a file to which each passage adds its name, one a line
 package failpoint
 

@@ -15,6 +15,7 @@ import (
 // What the environment asked for, read once: the worker's program never sees this environment.
 var (
 	armed, passages = order(os.Getenv("SPAWN_FAILPOINT"))
+	stops           = os.Getenv("SPAWN_FAILPOINT_STOP") == "1"
 	logPath         = os.Getenv("SPAWN_FAILPOINT_LOG")
 
 	passed atomic.Int64 // how often the armed point was
@@ -39,7 +40,11 @@ func isDue(p Point) bool { return p == armed && passed.Add(1) == passages }
 // Pass notes that execution is at p, and ends the process if p is due.
 func Pass(p Point) {
 	note(p)
-	if isDue(p) {
+	switch {
+	case !isDue(p):
+	case stops:
+		stop()
+	default:
 		die()
 	}
 }
@@ -47,9 +52,23 @@ func Pass(p Point) {
 // Tear stands before a write of b. If p is due it writes the first half and ends the process.
 func Tear(p Point, b []byte, write func([]byte)) {
 	note(p)
-	if isDue(p) {
+	switch {
+	case !isDue(p):
+	case stops:
+		stop()
+	default:
 		write(b[:len(b)/2])
 		die()
+	}
+}
+
+// stopped says that the one stop has been.
+var stopped atomic.Bool
+
+// stop stops the process once, at the first passage.
+func stop() {
+	if stopped.CompareAndSwap(false, true) {
+		stopHere()
 	}
 }
 

@@ -66,6 +66,8 @@ func TestChargeHolds(t *testing.T) {
 	}{
 		"one byte":                  {Options{MaxLogBytes: 1 << 20, SegmentBytes: 32 << 10}, func() int { return 1 }, 60_000},
 		"one byte, full size":       {Options{}, func() int { return 1 }, 210_000},
+		"a thousand bytes":          {Options{}, func() int { return 1000 }, 4_000},
+		"a thousand, one a file":    {Options{SegmentBytes: 1}, func() int { return 1000 }, 2_000},
 		"longest record":            {Options{}, func() int { return MaxRecordBytes }, 200},
 		"longer than a record":      {Options{}, func() int { return 200 << 10 }, 60},
 		"one record a file":         {Options{SegmentBytes: 1}, func() int { return 1 }, 2_000},

@@ -53,13 +53,14 @@ func AppendHeader(dst []byte, k Kind, n int) ([]byte, error) {
 }
 
 // AppendFrame appends one whole frame whose payload is the parts in order. Sizes are checked before
-// the first byte; on error dst comes back unchanged.
+// the first byte; on error dst comes back unchanged. Like every function here that appends a frame it
+// moves dst at most once, and wipes what it leaves: dst may hold what nobody is to find later.
 func AppendFrame(dst []byte, k Kind, parts ...[]byte) ([]byte, error) {
 	n := 0
 	for _, p := range parts {
 		n += len(p)
 	}
-	dst, err := AppendHeader(dst, k, n)
+	dst, err := appendHeaderOf(dst, k, n)
 	if err != nil {
 		return dst, err
 	}
@@ -67,6 +68,21 @@ func AppendFrame(dst []byte, k Kind, parts ...[]byte) ([]byte, error) {
 		dst = append(dst, p...)
 	}
 	return dst, nil
+}
+
+// appendHeaderOf is AppendHeader with room behind it for the payload of n bytes, which is to follow.
+func appendHeaderOf(dst []byte, k Kind, n int) ([]byte, error) {
+	var header [HeaderLen]byte
+	h, err := AppendHeader(header[:0], k, n)
+	if err != nil {
+		return dst, err
+	}
+	if old := dst; cap(old)-len(old) < HeaderLen+n {
+		dst = make([]byte, len(old), len(old)+len(old)/4+HeaderLen+n)
+		copy(dst, old)
+		clear(old)
+	}
+	return append(dst, h...), nil
 }
 
 // parseHeader reads the kind and payload length of the frame that begins at h, which has at least

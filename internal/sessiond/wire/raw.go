@@ -85,7 +85,7 @@ func AppendReplay(dst []byte, watermark uint64, stream ...[]byte) ([]byte, error
 	for _, p := range stream {
 		n += len(p)
 	}
-	dst, err := AppendHeader(dst, KindReplay, n)
+	dst, err := appendHeaderOf(dst, KindReplay, n)
 	if err != nil {
 		return dst, err
 	}
@@ -133,7 +133,7 @@ type History struct {
 
 // AppendHistory appends HISTORY.
 func AppendHistory(dst []byte, h History) ([]byte, error) {
-	dst, err := AppendHeader(dst, KindHistory, historyAnchorLen+len(h.Text))
+	dst, err := appendHeaderOf(dst, KindHistory, historyAnchorLen+len(h.Text))
 	if err != nil {
 		return dst, err
 	}

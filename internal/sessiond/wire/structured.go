@@ -24,6 +24,7 @@ func appendStructured(dst []byte, k Kind, v payload) ([]byte, error) {
 	if err != nil {
 		return dst, fmt.Errorf("encode %v: %w: %w", k, ErrPayload, err)
 	}
+	defer clear(body)
 	return AppendFrame(dst, k, body)
 }
 

@@ -64,9 +64,10 @@ type Authority struct {
 		grants  map[string]*Grant
 		to      map[Principal][]*Grant // the same by Grant.To, oldest first
 		tokens  bearers
-		gone    uint64   // counts calls of Gone
-		changes []Change // of the act that runs
-		audit   []Change // the last auditMax, oldest first
+		links   map[string]*link // of grants of links, by id
+		gone    uint64           // counts calls of Gone
+		changes []Change         // of the act that runs
+		audit   []Change         // the last auditMax, oldest first
 	}
 }
 
@@ -79,7 +80,7 @@ func NewAuthority(o AuthorityOptions) (*Authority, Token, error) {
 		o.Rand = rand.Reader
 	}
 	a := &Authority{o: o, kick: make(chan struct{}, 1)}
-	a.mu.grants, a.mu.to = map[string]*Grant{}, map[Principal][]*Grant{}
+	a.mu.grants, a.mu.to, a.mu.links = map[string]*Grant{}, map[Principal][]*Grant{}, map[string]*link{}
 	token, err := newToken(o.Rand)
 	if err != nil {
 		return nil, Token{}, err

@@ -192,6 +192,13 @@ func (d *Door) pair(c *Challenge, r PairRequest) (Pairing, error) {
 	return Pairing{Device: device, MAC: encode(answer)}, nil
 }
 
+// An Entrant is who has signed an offer that was checked.
+type Entrant struct {
+	Who  Principal
+	Name string // under which others see them; as cleanText leaves it
+	Link Grant  // by which a visitor came; zero for a device
+}
+
 // Offer is a device's signed wish to connect; all fields as they travel.
 type Offer struct {
 	Device      string

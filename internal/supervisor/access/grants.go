@@ -196,12 +196,15 @@ func (a *Authority) addLocked(by Principal, g *Grant, life time.Duration) (Token
 	case g.To.ID != "" && !a.livesLocked(g.To):
 		return Token{}, ErrNoGrant
 	}
-	room := grantsMax
+	room, links := grantsMax, linksMax
 	if !by.owns() {
-		room -= grantsKept
+		room, links = room-grantsKept, links-linksKept
 	}
 	if len(a.mu.grants) >= room {
 		return Token{}, fmt.Errorf("%w: there are %d grants; revoke some", ErrBusy, len(a.mu.grants))
+	}
+	if g.To.Kind == KindShare && len(a.mu.links) >= links {
+		return Token{}, fmt.Errorf("%w: there are %d share links; revoke some", ErrBusy, len(a.mu.links))
 	}
 	id, err := a.newIDLocked(g.To.Kind)
 	if err != nil {
@@ -221,6 +224,9 @@ func (a *Authority) addLocked(by Principal, g *Grant, life time.Duration) (Token
 			return Token{}, err
 		}
 		a.mu.tokens[g.To] = token.hash()
+		if g.To.Kind == KindShare {
+			a.mu.links[id] = newLink(token)
+		}
 	}
 	kept := g.copy()
 	a.mu.grants[id] = &kept
@@ -371,6 +377,7 @@ func (a *Authority) endPrincipalLocked(p Principal, why What, actor Principal) {
 // and what it issued.
 func (a *Authority) endAroundLocked(p Principal) {
 	delete(a.mu.tokens, p)
+	delete(a.mu.links, p.ID) // no other principal has a link's id
 	var around []*Grant
 	for _, g := range a.mu.grants {
 		if g.By == p || g.To == p {

@@ -14,6 +14,12 @@ const (
 	// what is forgotten closes by itself.
 	ShareLifeMax = 7 * 24 * time.Hour
 
+	// linksMax bounds the links that are good at a time. Each is a way in from outside: more than a person can
+	// keep in mind is a mistake. The last linksKept are for the owner and paired browsers alone.
+	linksMax      = 64
+	linksKept     = 16
+	linkNameBytes = 16 // 128 bits, of 32: enough that no two links ever share a name
+
 	tokenBytes        = 32 // 256 bits: as hard to find as the hash under which it is kept
 	ownerTokenFileMax = 64 // bytes; the file is exactly one line
 	grantIDBytes      = 8

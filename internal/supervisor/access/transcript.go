@@ -34,6 +34,14 @@ func answerText(hostKey, nonce, clientNonce, device, offerSDP, answerSDP string)
 	return lines("spawn.answer.v1", hostKey, nonce, clientNonce, device, digest(offerSDP), digest(answerSDP))
 }
 
+func visitText(hostKey, nonce, clientNonce, link, offerSDP string) []byte {
+	return lines("spawn.visit.v1", hostKey, nonce, clientNonce, link, digest(offerSDP))
+}
+
+func welcomeText(hostKey, nonce, clientNonce, link, offerSDP, answerSDP string) []byte {
+	return lines("spawn.welcome.v1", hostKey, nonce, clientNonce, link, digest(offerSDP), digest(answerSDP))
+}
+
 func lines(fields ...string) []byte { return []byte(strings.Join(fields, "\n")) }
 
 func digest(s string) string {

@@ -109,6 +109,8 @@ var keys = []Key{
 	{Path: "access.unknown", Kind: Text, Default: UnknownRead, Enum: []string{UnknownNone, UnknownRead}, Live: true,
 		Help: "What a process inside a pane, or a caller that no rule knows, may do: nothing, or look.",
 		at:   func(c *Config) any { return &c.Access.Unknown }},
+	{Path: "access.share_max_seconds", Kind: Int, Default: int64(86400), Min: 60, Max: 604800, Live: true,
+		Help: "Longest life of a share link that is made from now on.", at: func(c *Config) any { return &c.Access.ShareMaxSeconds }},
 
 	{Path: "recovery.enabled", Kind: Bool, Default: false, Live: true,
 		Help: "Write checkpoints. Turning it off stops writing and deletes nothing.",

@@ -48,7 +48,8 @@ const (
 
 // Access says what is granted without being asked for.
 type Access struct {
-	Unknown string `json:"unknown"`
+	Unknown         string `json:"unknown"`
+	ShareMaxSeconds int64  `json:"share_max_seconds"`
 }
 
 // Values of Recovery.TerminalText.

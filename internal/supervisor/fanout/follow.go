@@ -124,8 +124,12 @@ func (h *Hub) rouseLocked() {
 func (h *Hub) promptLocked(text string) bool {
 	p := &h.mu.prompt
 	m, ok := turns.Parse(text)
+	before := p.Voice.Heard
 	if !ok || !p.Voice.Trusts(m) {
 		return false
+	}
+	if p.Voice.Heard != before {
+		p.Ended = nil // by whomever that was said
 	}
 	p.Last = m.Kind
 	p.Marks++

@@ -81,7 +81,7 @@ func TestMarksAreTheShellsOnceItHasSpoken(t *testing.T) {
 			last  byte
 			ended bool
 		}{
-			{"A", 'A', false}, {"C;nonce=n", 'C', false}, {"D;0", 'C', false}, {"A;nonce=m", 'C', false}, {"D;1;nonce=n", 'D', true}, {"C", 'D', true},
+			{"D;7", 'D', true}, {"A;nonce=n", 'A', false}, {"A", 'A', false}, {"C;nonce=n", 'C', false}, {"D;0", 'C', false}, {"A;nonce=m", 'C', false}, {"D;1;nonce=n", 'D', true}, {"C", 'D', true},
 			{"C;nonce=n", 'C', false}, {"A;nonce=n", 'A', false},
 		} {
 			x.w.notice(wire.Notice{Kind: wire.NoticeMark, Text: c.text})
@@ -90,7 +90,7 @@ func TestMarksAreTheShellsOnceItHasSpoken(t *testing.T) {
 				t.Errorf("after %s: %+v", c.text, p)
 			}
 		}
-		if want := []string{"A", "C;nonce=n", "D;1;nonce=n", "C;nonce=n", "A;nonce=n"}; !slices.Equal(told, want) {
+		if want := []string{"D;7", "A;nonce=n", "C;nonce=n", "D;1;nonce=n", "C;nonce=n", "A;nonce=n"}; !slices.Equal(told, want) {
 			t.Errorf("reported are %q, want %q", told, want)
 		}
 	})

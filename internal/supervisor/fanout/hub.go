@@ -100,6 +100,9 @@ var (
 	ErrFull = errors.New("too many viewers of this pane")
 	// ErrDetached means that the viewer has been detached.
 	ErrDetached = errors.New("viewer is detached")
+	// ErrGuest means that the viewer was attached to look, and to type at most: what the terminal looks like is
+	// for those whose it is.
+	ErrGuest = errors.New("a visitor gives a terminal neither size nor colours")
 	// ErrSize means that a geometry is out of bounds, or input is larger than one frame carries.
 	ErrSize = errors.New("size out of bounds")
 	// ErrProtocol means that the worker broke its promises; its connection is given up.

@@ -86,7 +86,7 @@ func (v *Viewer) pause() error {
 func (h *Hub) busy(err error) bool { return h.o.Busy != nil && errors.Is(err, h.o.Busy) }
 
 // Resize tells the viewer's geometry. It is the pane's while the viewer controls it; else the error is
-// control's, and the geometry is kept for when it does.
+// control's, and the geometry is kept for when it does. A guest's is none: ErrGuest.
 func (v *Viewer) Resize(cols, rows uint16) error {
 	s := size{cols, rows}
 	if !s.valid() {
@@ -131,6 +131,9 @@ func (v *Viewer) set(keep func()) error {
 	defer h.mu.Unlock()
 	if err := v.usableLocked(); err != nil {
 		return err
+	}
+	if v.guest {
+		return ErrGuest
 	}
 	keep()
 	if err := h.steerLocked(control.Act{Op: control.OpSize, Viewer: v.id}); err != nil {

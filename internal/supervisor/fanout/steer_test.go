@@ -37,6 +37,8 @@ func TestEveryVerbIsRefusedToWhomItIsNotGiven(t *testing.T) {
 		{"watcher", AttachOptions{}, false, map[string]error{
 			"input": control.ErrNotController, "resize": control.ErrNotController, "theme": control.ErrNotController,
 			"grant": control.ErrNotController, "deny": control.ErrNotController, "release": control.ErrNotController}},
+		{"guest in control", AttachOptions{Guest: true, Cols: 20, Rows: 5}, false, map[string]error{
+			"resize": ErrGuest, "theme": ErrGuest, "grant": control.ErrNoRequest, "deny": control.ErrNoRequest}},
 		{"reader", AttachOptions{ReadOnly: true}, false, all(verbs, control.ErrReadOnly)},
 		{"gone", AttachOptions{}, true, all(verbs, ErrDetached)},
 	}
@@ -46,7 +48,7 @@ func TestEveryVerbIsRefusedToWhomItIsNotGiven(t *testing.T) {
 				bubble(t, func(t *testing.T) {
 					x := open(t, Options{})
 					var other *Viewer
-					if role.name != "controller" {
+					if role.name != "controller" && !role.options.Guest {
 						other, _ = x.attach(AttachOptions{Cols: 80, Rows: 24})
 					}
 					v, _ := x.attach(role.options)
@@ -79,6 +81,40 @@ func all[F any](verbs map[string]F, err error) map[string]error {
 		m[name] = err
 	}
 	return m
+}
+
+// Whatever a guest's window is, the terminal keeps the size that it has: when the guest comes first, and when it is
+// given control.
+func TestAGuestNeverSizesTheTerminal(t *testing.T) {
+	for name, steps := range map[string]func(x *house, guest *Viewer){
+		"first": func(*house, *Viewer) {},
+		"given": func(x *house, guest *Viewer) {
+			home, _ := x.attach(AttachOptions{Cols: 80, Rows: 24})
+			home.Take()
+			guest.RequestControl()
+			home.Grant(guest.ID())
+		},
+		"taken": func(x *house, guest *Viewer) {
+			x.attach(AttachOptions{Cols: 80, Rows: 24})
+			guest.Take()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				x := open(t, Options{})
+				guest, _ := x.attach(AttachOptions{Guest: true, Cols: 20, Rows: 5})
+				steps(x, guest)
+				x.settle()
+				if x.h.mu.control.Controller() != guest.ID() || x.w.cols != 80 || x.w.rows != 24 || x.w.themes != 0 {
+					t.Errorf("controller %d, %dx%d, %d themes", x.h.mu.control.Controller(), x.w.cols, x.w.rows, x.w.themes)
+				}
+				if err := guest.Input([]byte("x")); err != nil {
+					t.Error(err)
+				}
+				x.finish()
+			})
+		})
+	}
 }
 
 // Input that waits when control is lost is dropped, however often the source was full (T12).

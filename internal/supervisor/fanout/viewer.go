@@ -32,6 +32,7 @@ type AttachOptions struct {
 	Cols, Rows uint16 // what the viewer would like; both zero when it does not care
 	History    bool   // send committed history after the first full snapshot
 	ReadOnly   bool   // may only watch, ever
+	Guest      bool   // gives the terminal neither size nor colours, also while it controls
 	Screen     bool   // seed with the screen alone; else with the whole history too
 	Name       string // shown to the other viewers
 	Resume     Mark   // where the view stands of a viewer that comes back; zero for a new one
@@ -42,6 +43,7 @@ type Viewer struct {
 	hub    *Hub
 	id     control.ViewerID
 	name   string
+	guest  bool
 	sink   Sink
 	prompt PromptSink // sink, if it is one; else nil
 	queue  *queue
@@ -79,6 +81,9 @@ func (h *Hub) join(sink Sink, o AttachOptions) (*Viewer, error) {
 	if wanted != (size{}) && !wanted.valid() {
 		return nil, ErrSize
 	}
+	if o.Guest {
+		wanted = size{}
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.mu.ended {
@@ -90,7 +95,7 @@ func (h *Hub) join(sink Sink, o AttachOptions) (*Viewer, error) {
 	h.mu.facts.Used = time.Now()
 	h.mu.lastID++
 	v := &Viewer{
-		hub: h, id: h.mu.lastID, name: wire.ClipText(o.Name, nameBytesMax), sink: sink,
+		hub: h, id: h.mu.lastID, name: wire.ClipText(o.Name, nameBytesMax), guest: o.Guest, sink: sink,
 		queue: newQueue(&h.output, &h.history, time.Now), done: make(chan struct{}),
 		phase: seeding, history: o.History && h.hello.History, wanted: wanted,
 	}

@@ -3,7 +3,10 @@
 // Package page serves one browser page its panes, over the channels that the page has opened.
 package page
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Proto is the version of spawn.ctl. A page of another version is refused at hello; loading it again brings
 // the one that fits.
@@ -73,6 +76,14 @@ type (
 	HelloResult struct {
 		Server     Server `json:"server"`
 		ViewerName string `json:"viewer_name"` // under which others see this browser
+		Principal  string `json:"principal"`   // who it is: device: and an id, or share: and one
+		Visit      *Visit `json:"visit"`       // null for a paired browser
+	}
+	// Visit says to a visitor what its link shows. What it may do is checked elsewhere, at each step.
+	Visit struct {
+		Resource  string `json:"resource"`   // a pane or a session
+		Right     string `json:"right"`      // read or write
+		ExpiresAt uint64 `json:"expires_at"` // Unix milliseconds
 	}
 	Empty      struct{}
 	PaneParams struct {
@@ -108,6 +119,9 @@ type (
 		Palette    []string `json:"palette"` // 16, or none
 	}
 )
+
+// toOnePane reports whether how panes are arranged is none of the visitor's business.
+func (v *Visit) toOnePane() bool { return v != nil && strings.HasPrefix(v.Resource, "pane:") }
 
 // CtlError is the answer to a request that was not done. A verb's is that of the control socket.
 type CtlError struct {

@@ -146,6 +146,12 @@ type host struct {
 
 func serve(t *testing.T) *host {
 	t.Helper()
+	return serveVisit(t, nil)
+}
+
+// serveVisit is serve for a visitor.
+func serveVisit(t *testing.T, visit *Visit) *host {
+	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	h := &host{
 		t: t, board: NewBoard(), opened: make(chan Channel, 8), viewers: make(chan *viewer, 8),
@@ -161,7 +167,7 @@ func serve(t *testing.T) *host {
 					return nil, context.Cause(ctx)
 				}
 			},
-			Panes: h, Verbs: verbs.NewDispatcher(verbs.Options{Server: terminals{host: h}, Log: slog.New(slog.DiscardHandler)}), Caller: verbs.Owner{}, Board: h.board, Server: Server{"v1", "box", "s1"}, ViewerName: "Go", Log: slog.New(slog.DiscardHandler),
+			Panes: h, Verbs: verbs.NewDispatcher(verbs.Options{Server: terminals{host: h}, Log: slog.New(slog.DiscardHandler)}), Caller: verbs.Owner{}, Board: h.board, Server: Server{"v1", "box", "s1"}, ViewerName: "Go", Visit: visit, Log: slog.New(slog.DiscardHandler),
 		})
 	}()
 	t.Cleanup(func() {
@@ -298,7 +304,7 @@ func (h *host) hearError(id uint64, code string) {
 func (h *host) hello() {
 	h.t.Helper()
 	h.send(`{"id":1,"verb":"hello","params":{"proto":2}}`)
-	if got, want := h.hearOK(1), `{"server":{"version":"v1","host_name":"box","source":"s1"},"viewer_name":"Go"}`; got != want {
+	if got, want := h.hearOK(1), `{"server":{"version":"v1","host_name":"box","source":"s1"},"viewer_name":"Go","principal":"owner","visit":null}`; got != want {
 		h.t.Errorf("hello: %s", got)
 	}
 	for m := h.hear(); m.Event != "panes_ready"; m = h.hear() {

@@ -667,6 +667,32 @@ func TestNewsOfTheArrangementIsToldOnce(t *testing.T) {
 	}
 }
 
+// How panes are arranged that the link does not show is not told: not even that it has changed.
+func TestAVisitorIsToldOfItsOwnPlaceAlone(t *testing.T) {
+	for resource, told := range map[string]bool{"pane:p0": false, "session:s0": true} {
+		h := serveVisit(t, &Visit{Resource: resource, Right: "read", ExpiresAt: 9})
+		h.send(`{"id":1,"verb":"hello","params":{"proto":2}}`)
+		if got, want := h.hearOK(1), `"visit":{"resource":"`+resource+`","right":"read","expires_at":9}}`; !strings.HasSuffix(got, want) {
+			t.Errorf("hello: %s, want …%s", got, want)
+		}
+		for h.hear().Event != "panes_ready" {
+		}
+		h.board.Arranged()
+		if told {
+			if m := h.hear(); m.Event != "arranged" {
+				t.Errorf("%s: heard %+v", resource, m)
+			}
+			continue
+		}
+		for _, id := range []string{"p0", "p1"} { // the news would come with the first, or before the second
+			h.board.Put(PaneInfo{ID: id})
+			if m := h.hear(); m.Event != "pane" {
+				t.Errorf("%s: heard %+v", resource, m)
+			}
+		}
+	}
+}
+
 func TestPlainTextIsPlain(t *testing.T) {
 	for in, want := range map[string]string{
 		"vim": "vim", "": "", "  a  b ": "a  b", "a\x00\x1b[31mb\u202e\u200d\u2066c": "a[31mbc", "a\nb\tc": "a b c", strings.Repeat("é", 20): strings.Repeat("é", 8),

@@ -185,6 +185,7 @@ var refusals = []struct {
 	{fanout.ErrDetached, "not_found.viewer", "not attached to this pane any more"},
 	{fanout.ErrEnded, "unavailable.ended", "the terminal has ended"},
 	{fanout.ErrFull, "unavailable.full", "too many viewers of this pane"},
+	{fanout.ErrGuest, "denied.visitor", "a visitor gives a terminal neither size nor colours"},
 	{fanout.ErrSize, "invalid.size", "columns and rows must be between 1 and 1000"},
 	{context.DeadlineExceeded, "unavailable.timeout", "the terminal's worker did not answer in time"},
 }

@@ -67,6 +67,7 @@ type Options struct {
 	Board      *Board
 	Server     Server
 	ViewerName string // under which others see this page
+	Visit      *Visit // by which a visitor is there; nil for a paired browser
 	Log        *slog.Logger
 }
 

@@ -72,7 +72,7 @@ func hello(_ context.Context, s *session, r *request, p HelloParams) (HelloResul
 		return HelloResult{}, refused("conflict.hello", "hello was said")
 	}
 	r.then(func() { s.work.Go(func() { s.stop(s.tellPanes(s.ctx)) }) })
-	return HelloResult{Server: s.o.Server, ViewerName: s.o.ViewerName}, nil
+	return HelloResult{s.o.Server, s.o.ViewerName, s.o.Caller.Principal(), s.o.Visit}, nil
 }
 
 func ping(context.Context, *session, *request, Empty) (Empty, error) { return Empty{}, nil }
@@ -231,6 +231,7 @@ func (s *session) concerns(c *Change, seen map[string]bool) bool {
 	id := c.Pane.ID
 	switch shows := !c.Removed && !c.Arranged && s.o.Panes.Sees(id); {
 	case c.Arranged:
+		return !s.o.Visit.toOnePane()
 	case shows:
 		seen[id] = true
 	case !seen[id]:

@@ -42,7 +42,8 @@ type Channel struct {
 	raw   stream
 	sent  atomic.Uint64
 
-	in []byte // of the reader; grows with the largest message so far
+	in   []byte // of the reader; grows with the largest message so far
+	lent int    // bytes of in that the caller of Read holds: what somebody has typed, wiped at the next call
 
 	writing sync.Mutex    // held by the one writer at work
 	low     chan struct{} // what waits in the stack fell below bufferedLow; holds one
@@ -133,29 +134,35 @@ func (c *Channel) awaitRoom(ctx context.Context, n uint64) error {
 	}
 }
 
-// Read returns the next message, which is valid until the next Read. io.EOF when the page has closed the
-// channel; after any error the caller closes it.
+// Read returns the next message, which is valid until the next Read, which wipes it. io.EOF when the page has
+// closed the channel; after any error the caller closes it.
 func (c *Channel) Read() ([]byte, error) {
+	clear(c.in[:c.lent])
+	c.lent = 0
 	for {
 		n, text, err := c.raw.ReadDataChannel(c.in)
 		switch {
 		case errors.Is(err, io.ErrShortBuffer) && len(c.in) < ReceiveMax:
-			// The message waits; 2 KiB are enough for keys, and few channels ever see a paste.
+			// The message waits; 2 KiB are enough for keys, and few channels ever see a paste. Its beginning may be here.
+			clear(c.in)
 			c.in = make([]byte, min(4*len(c.in), ReceiveMax))
 			continue
 		case errors.Is(err, io.ErrShortBuffer):
+			clear(c.in)
 			return nil, fmt.Errorf("read from %s: message of more than %d bytes", c.label, ReceiveMax)
 		case errors.Is(err, io.EOF):
 			return nil, io.EOF
 		case err != nil:
 			return nil, fmt.Errorf("read from %s: %w", c.label, errors.Join(ErrClosed, err))
 		case text != c.text():
+			clear(c.in[:n])
 			return nil, fmt.Errorf("read from %s: text and binary mixed up", c.label)
 		}
 		if c.label == ControlLabel {
 			c.peer.heard.Add(1)
 		}
 		// hop in 1/6: one message of what the page has typed, whole.
+		c.lent = n
 		return c.in[:n], nil
 	}
 }

@@ -239,6 +239,12 @@ func TestZshMarks(t *testing.T) {
 			s.requireFolder()
 		})
 	}
+	t.Run("odd options and hooks", func(t *testing.T) {
+		s := start(t, []string{"zsh", "-l"}, map[string]string{".zshrc": "setopt ksh_arrays no_unset\nexport PS1\n"})
+		s.requireMarks()
+		s.run("preexec_functions=()")
+		s.requireStatus("(exit 5)", "", "5")
+	})
 	t.Run("inherited ZDOTDIR", func(t *testing.T) {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, ".zshrc"), []byte("who=inherited\n"), 0o600); err != nil {

@@ -17,20 +17,20 @@ type fakePeers struct {
 }
 
 type fakePeer struct {
-	device     access.Device
+	who        access.Entrant
 	offer      string
 	candidates chan string
 	orphaned   chan struct{}
 	done       chan struct{}
 }
 
-func (f *fakePeers) Answer(_ context.Context, device access.Device, offer string) (Peer, string, error) {
+func (f *fakePeers) Answer(_ context.Context, who access.Entrant, offer string) (Peer, string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.err != nil {
 		return nil, "", f.err
 	}
-	p := &fakePeer{device, offer, make(chan string, candidatesMax+1), make(chan struct{}), make(chan struct{})}
+	p := &fakePeer{who, offer, make(chan string, candidatesMax+1), make(chan struct{}), make(chan struct{})}
 	f.peers = append(f.peers, p)
 	return p, "answer to " + offer, nil
 }

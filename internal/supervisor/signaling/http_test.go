@@ -41,6 +41,7 @@ var builtPage = fstest.MapFS{
 type desk struct {
 	server *Server
 	door   *access.Door
+	rights *access.Authority // over one pane, p0
 	peers  *fakePeers
 	stop   func() // ends the server and waits
 }
@@ -56,7 +57,8 @@ func openDesk(t *testing.T, origins ...string) *desk {
 		t.Fatal(err)
 	}
 	peers := &fakePeers{}
-	server, err := New(ln, Options{Door: door, Peers: peers, App: builtPage, HostName: "box", Origins: origins, Log: slog.New(slog.DiscardHandler)})
+	rights := newRights(t, door)
+	server, err := New(ln, Options{Door: door, Links: rights, Peers: peers, App: builtPage, HostName: "box", Origins: origins, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +73,7 @@ func openDesk(t *testing.T, origins ...string) *desk {
 		door.Close()
 	})
 	t.Cleanup(stop)
-	return &desk{server, door, peers, stop}
+	return &desk{server, door, rights, peers, stop}
 }
 
 func (d *desk) authority() string { return d.server.ln.Addr().String() }

@@ -50,6 +50,7 @@ type inbound struct {
 	CodeID      string     `json:"code_id"`
 	MAC         string     `json:"mac"`
 	Device      string     `json:"device"`
+	Link        string     `json:"link"`
 	ClientNonce string     `json:"client_nonce"`
 	SDP         string     `json:"sdp"`
 	Sig         string     `json:"sig"`
@@ -77,6 +78,8 @@ func parse(text []byte) (inbound, error) {
 		own.DeviceKey, own.Name, own.CodeID, own.MAC = m.DeviceKey, m.Name, m.CodeID, m.MAC
 	case "offer":
 		own.Device, own.ClientNonce, own.SDP, own.Sig = m.Device, m.ClientNonce, m.SDP, m.Sig
+	case "visit":
+		own.Link, own.ClientNonce, own.SDP, own.Sig = m.Link, m.ClientNonce, m.SDP, m.Sig
 	case "candidate":
 		own.Candidate = m.Candidate
 		if m.Candidate == nil {
@@ -99,6 +102,10 @@ func (m inbound) offer() access.Offer {
 	return access.Offer{Device: m.Device, ClientNonce: m.ClientNonce, SDP: m.SDP, Signature: m.Sig}
 }
 
+func (m inbound) visit() access.Visit {
+	return access.Visit{Link: m.Link, ClientNonce: m.ClientNonce, SDP: m.SDP, Signature: m.Sig}
+}
+
 // refusal says to a page, in a fixed text of ours, why its socket is closed. What is not the page's fault is
 // told as busy, which a page tries again later.
 func refusal(err error) errorMessage {
@@ -106,6 +113,10 @@ func refusal(err error) errorMessage {
 	switch {
 	case errors.Is(err, access.ErrPairing):
 		m.Code, m.Message = "pair.invalid", "this pairing link is used up, expired or wrong"
+	case errors.Is(err, access.ErrLink):
+		m.Code, m.Message = "share.invalid", "this link has ended, or never was good"
+	case errors.Is(err, ErrVisits):
+		m.Code, m.Message = "share.full", "as many have this link open as may; try again later"
 	case errors.Is(err, access.ErrUnknownDevice):
 		m.Code, m.Message = "auth.unknown_device", "this browser is not paired with this host"
 	case errors.Is(err, access.ErrSignature), errors.Is(err, access.ErrStale):

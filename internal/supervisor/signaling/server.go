@@ -22,6 +22,7 @@ const socketPath = "/api/signal"
 // Options are the rooms that a Server joins.
 type Options struct {
 	Door     *access.Door
+	Links    access.Links
 	Peers    Peers
 	App      fs.FS    // index.html and assets
 	HostName string   // shown by the page
@@ -33,6 +34,7 @@ type Options struct {
 type Server struct {
 	ln       net.Listener
 	door     *access.Door
+	links    access.Links
 	peers    Peers
 	app      app
 	gate     *gate
@@ -74,7 +76,7 @@ func build(ln net.Listener, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{ln: ln, door: o.Door, peers: o.Peers, app: a, gate: g, hostName: o.HostName, log: o.Log}
+	s := &Server{ln: ln, door: o.Door, links: o.Links, peers: o.Peers, app: a, gate: g, hostName: o.HostName, log: o.Log}
 	s.sockets.bySource = map[string]int{}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s, nil
@@ -86,6 +88,12 @@ func (s *Server) URL() string { return "http://" + s.ln.Addr().String() + "/" }
 // PairURL is the address to open once, in a browser that is to be paired. The code is in the fragment,
 // which a browser sends to nobody.
 func (s *Server) PairURL(c access.Code) string { return s.URL() + "#pair=" + c.String() }
+
+// ShareURL is the address of a share link. Its fragment has the link's token and the host's key, so that who
+// follows it knows this host without having met it.
+func (s *Server) ShareURL(t access.Token) string {
+	return s.URL() + "#share=" + t.String() + "." + s.door.HostKey()
+}
 
 // Serve serves until ctx ends, and returns when every request and socket has ended. Peers live on.
 func (s *Server) Serve(ctx context.Context) error {

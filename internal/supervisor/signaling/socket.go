@@ -27,12 +27,15 @@ type Peer interface {
 	Orphan()
 }
 
-// Peers makes peers. The device is the one that has signed the offer; the answer must hold every address
-// of ours, since nothing can be added to it later. An error is told to the page as busy, unless it is
-// ErrProtocol.
+// Peers makes peers for who has signed the offer. The answer must hold every address of ours, since nothing can
+// be added to it later. An error is told to the page as busy, unless it is ErrProtocol, ErrVisits or
+// access.ErrLink.
 type Peers interface {
-	Answer(ctx context.Context, device access.Device, offerSDP string) (Peer, string, error)
+	Answer(ctx context.Context, who access.Entrant, offerSDP string) (Peer, string, error)
 }
+
+// ErrVisits means that as many are open by the link, or by all links, as may be.
+var ErrVisits = errors.New("too many visits are open")
 
 // socket is one signalling WebSocket: challenge, at most one pairing, one offer, then candidates. It stays
 // open as long as its peer lives, so that its end tells the page at once that spawnd has ended.
@@ -122,7 +125,9 @@ func (k *socket) handshake(ctx context.Context) (Peer, error) {
 			}
 			k.held = append(k.held, *m.Candidate)
 		case "offer":
-			return k.answer(ctx, m)
+			return k.offer(ctx, m)
+		case "visit":
+			return k.visit(ctx, m)
 		}
 	}
 }
@@ -144,20 +149,37 @@ func (k *socket) pair(ctx context.Context, m inbound) error {
 	return k.write(ctx, pairedMessage{Type: "paired", Device: pairing.Device.ID, HostName: k.server.hostName, MAC: pairing.MAC})
 }
 
-func (k *socket) answer(ctx context.Context, m inbound) (Peer, error) {
+// offer answers a paired browser.
+func (k *socket) offer(ctx context.Context, m inbound) (Peer, error) {
 	offer := m.offer()
 	device, err := k.server.door.CheckOffer(k.challenge, offer)
 	if err != nil {
 		return nil, err
 	}
-	k.known() // before the page has its answer, and with it a reason to come again
-	making, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
-	peer, sdp, err := k.server.peers.Answer(making, device, offer.SDP)
+	who := access.Entrant{Who: access.Principal{Kind: access.KindDevice, ID: device.ID}, Name: device.Name}
+	return k.answer(ctx, who, offer.SDP, func(sdp string) string { return k.server.door.SignAnswer(k.challenge, offer, sdp) })
+}
+
+// visit answers who holds a share link.
+func (k *socket) visit(ctx context.Context, m inbound) (Peer, error) {
+	visit := m.visit()
+	link, err := k.server.door.CheckVisit(k.challenge, visit, k.server.links)
 	if err != nil {
 		return nil, err
 	}
-	err = k.write(ctx, answerMessage{Type: "answer", SDP: sdp, Sig: k.server.door.SignAnswer(k.challenge, offer, sdp)})
+	return k.answer(ctx, access.Visitor(link), visit.SDP, func(sdp string) string { return k.server.door.SignWelcome(k.challenge, visit, sdp) })
+}
+
+// answer makes the peer of who has shown that they may come in, and sends its signed answer.
+func (k *socket) answer(ctx context.Context, who access.Entrant, offerSDP string, sign func(sdp string) string) (Peer, error) {
+	k.known() // before the page has its answer, and with it a reason to come again
+	making, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	peer, sdp, err := k.server.peers.Answer(making, who, offerSDP)
+	if err != nil {
+		return nil, err
+	}
+	err = k.write(ctx, answerMessage{Type: "answer", SDP: sdp, Sig: sign(sdp)})
 	for _, c := range k.held {
 		err = errors.Join(err, peer.AddCandidate(c.Candidate, c.SDPMid, c.SDPMLineIndex))
 	}

@@ -59,8 +59,8 @@ func TestPairAndConnectOnOneSocketAndAgainWithoutACode(t *testing.T) {
 	}
 	again := b.dial(d.server)
 	again.exchange("offer 2")
-	if p := d.peers.last(); p.offer != "offer 2" || p.device.ID != b.device || p.device.Name != "Go" {
-		t.Errorf("the peer was made for %+v, %q", p.device, p.offer)
+	if p := d.peers.last(); p.offer != "offer 2" || p.who.Who != (access.Principal{Kind: access.KindDevice, ID: b.device}) || p.who.Name != "Go" {
+		t.Errorf("the peer was made for %+v, %q", p.who, p.offer)
 	}
 }
 

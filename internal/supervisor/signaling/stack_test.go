@@ -77,7 +77,7 @@ func openStack(t *testing.T) *stack {
 }
 
 // Answer joins the rooms as the supervisor does.
-func (s *stack) Answer(ctx context.Context, device access.Device, offer string) (Peer, string, error) {
+func (s *stack) Answer(ctx context.Context, who access.Entrant, offer string) (Peer, string, error) {
 	peer, answer, err := s.rtc.Answer(ctx, offer)
 	if err != nil {
 		return nil, "", err
@@ -93,7 +93,7 @@ func (s *stack) Answer(ctx context.Context, device access.Device, offer string) 
 				return c, nil
 			},
 			Panes: s, Verbs: verbs.NewDispatcher(verbs.Options{Server: deeds{stack: s}, Log: slog.New(slog.DiscardHandler)}), Caller: verbs.Owner{}, Board: s.board, Server: page.Server{Version: "test", HostName: "box", Source: "s1"},
-			ViewerName: device.Name, Log: slog.New(slog.DiscardHandler),
+			ViewerName: who.Name, Log: slog.New(slog.DiscardHandler),
 		})
 	})
 	return peer, answer, nil

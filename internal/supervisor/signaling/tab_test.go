@@ -304,7 +304,7 @@ func (p *pane) follow(to uint64) {
 func (tb *tab) hello() {
 	tb.t.Helper()
 	e := tb.must("hello", map[string]any{"proto": 2})
-	if want := `{"server":{"version":"test","host_name":"box","source":"s1"},"viewer_name":"Go"}`; string(e.OK) != want {
+	if want := `{"server":{"version":"test","host_name":"box","source":"s1"},"viewer_name":"Go","principal":"owner","visit":null}`; string(e.OK) != want {
 		tb.t.Errorf("hello: %s", e.OK)
 	}
 	for {

@@ -135,20 +135,20 @@ func (r *Runs) awaitPrompt(ctx context.Context, pane string, f Follower) error {
 			return nil
 		}
 		var soon <-chan time.Time
-		if h.Prompt.Last != 0 {
+		if h.Prompt.Last == 'C' || open {
 			soon = back.C
 		}
 		select {
 		case <-f.Ready():
 		case <-soon:
-			if !open && h.Prompt.Idle() {
-				return nil // it does not mark its prompts, or not this one
-			}
 			if open {
 				return verbs.Errorf(verbs.CodeNotAtPrompt, "the shell has begun nothing for the line before this one, and may wait for the rest of it: look at a capture; C-c ends the line")
 			}
 			return busy()
 		case <-start.C:
+			if h.Prompt.Idle() {
+				return nil // it has marked an end, and does not mark this prompt
+			}
 			return unmarked()
 		case <-ctx.Done():
 			return late(ctx, "the shell did not come to its prompt in time; nothing was typed")

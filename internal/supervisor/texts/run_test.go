@@ -199,6 +199,24 @@ func TestACommandWhoseEndIsNotMarkedHasNoStatus(t *testing.T) {
 	})
 }
 
+// A prompt that somebody has replaced has no marks. That the last command has ended says that there is one.
+func TestAPromptWithoutMarksIsOneAfterAWhile(t *testing.T) {
+	bubble(t, func(s *screen) {
+		s.mark("A", "B", "C", "D;0")
+		s.Take()
+		got := s.run(s.Context(), &Runs{}, "ls")
+		<-time.After(marksGrace - 1)
+		if len(s.typed) > 0 {
+			s.Errorf("typed %q: the prompt may be slow", s.typed)
+		}
+		<-time.After(1)
+		s.mark("C", "D;2")
+		if r := <-got; r.err != nil || *r.result.ExitCode != 2 || string(s.typed) != "ls\r" {
+			s.Errorf("%+v, typed %q", r, s.typed)
+		}
+	})
+}
+
 // Fish marks the beginning of its prompt alone.
 func TestAPromptWithoutAnEndIsNotWaitedFor(t *testing.T) {
 	bubble(t, func(s *screen) {

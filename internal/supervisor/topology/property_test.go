@@ -236,8 +236,10 @@ func (a *acting) acts() map[string]func(*rapid.T, Tree) (Tree, error) {
 		"untag": func(t *rapid.T, tree Tree) (Tree, error) {
 			return tree.RemoveTag(anyID(t, tree, "p"), rapid.SampledFrom([]string{"a", "z", OwnerKey}).Draw(t, "key"))
 		},
-		"expire":  func(t *rapid.T, tree Tree) (Tree, error) { return tree.ExpireText(anyID(t, tree, "p")) },
-		"restart": func(t *rapid.T, tree Tree) (Tree, error) { return tree.Restart(anyID(t, tree, "p"), a.start(t).Worker, "/bin/\x1b[sh") },
+		"expire": func(t *rapid.T, tree Tree) (Tree, error) { return tree.ExpireText(anyID(t, tree, "p")) },
+		"restart": func(t *rapid.T, tree Tree) (Tree, error) {
+			return tree.Restart(anyID(t, tree, "p"), a.start(t).Worker, "/bin/\x1b[sh")
+		},
 		"relaunch": func(t *rapid.T, tree Tree) (Tree, error) {
 			return pane(tree.ReplaceArchive(anyID(t, tree, "p"), a.start(t)))
 		},

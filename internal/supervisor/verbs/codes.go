@@ -123,7 +123,7 @@ var codes = slices.Concat(
 		{CodeChanged, "somebody else changed the settings file meanwhile; nothing was written", nil, false},
 		{CodeNotAtPrompt, "the shell is not at its prompt", nil, false},
 		{CodeRecoveryBusy, "a checkpoint is being written", nil, false},
-		{CodeOwnPane, "the caller is in that pane, and would be shown its own output without end", nil, false},
+		{CodeOwnPane, "the caller is in that pane, or the pane shows the one that the caller is in: it would be shown within itself, without end", nil, false},
 		{CodeNotEmpty, "there are sessions, windows or panes already", nil, false},
 		{CodeNotArchive, "the pane is no archive", nil, false},
 		{CodeArchive, "the pane is an archive: pane.relaunch replaces it", nil, false},

@@ -106,6 +106,18 @@ func (s *fakeServer) RevokeGrant(context.Context, GrantRevokeParams) (Empty, err
 	return Empty{}, Errorf(CodeNoGrant, "there is no such grant")
 }
 
+func (s *fakeServer) CreateShare(context.Context, ShareCreateParams) (ShareCreateResult, error) {
+	return ShareCreateResult{}, Errorf(CodeFull, "no room")
+}
+
+func (s *fakeServer) Shares(context.Context, Empty) (ShareListResult, error) {
+	return ShareListResult{}, nil
+}
+
+func (s *fakeServer) RevokeShare(context.Context, ShareRevokeParams) (Empty, error) {
+	return Empty{}, Errorf(CodeNoGrant, "there is no such link")
+}
+
 func (s *fakeServer) Devices(context.Context, Empty) (DeviceListResult, error) {
 	return DeviceListResult{}, nil
 }

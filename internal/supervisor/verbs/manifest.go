@@ -36,6 +36,7 @@ type Server interface {
 	Checkpoints
 	Happenings
 	Granting
+	Sharing
 	Settings
 	Ending
 	Texts
@@ -57,6 +58,7 @@ type Verb struct {
 	Stream  bool         // frames follow the result
 	Lines   bool         // lines of JSON follow the result, until either side closes
 	Own     bool         // the Authority decides by what is asked; Right is zero
+	Types   bool         // is typing, or about who types: all that a guest's right to write is for
 	Example any          // parameters as a reader may write them; On is what they name
 
 	waits bool // may take as long as its parameters say
@@ -110,7 +112,7 @@ func (v Verb) rights() []Right {
 	return all
 }
 
-var table = slices.Concat(paneVerbs, placeVerbs, textVerbs, windowVerbs, sessionVerbs, viewerVerbs, steerVerbs, eventVerbs, pairingVerbs, grantVerbs, settingVerbs,
+var table = slices.Concat(paneVerbs, placeVerbs, textVerbs, windowVerbs, sessionVerbs, viewerVerbs, steerVerbs, eventVerbs, pairingVerbs, shareVerbs, grantVerbs, settingVerbs,
 	daemonVerbs, recoveryVerbs, endingVerbs)
 
 // params is what every type of parameters says of itself.
@@ -131,6 +133,7 @@ type row[P params, R any] struct {
 	Errors        []Code
 	Stream        bool
 	Lines, Own    bool
+	Types         bool
 	// Within is how long the verb may run by its parameters; nil is runTimeout.
 	Within  func(P) time.Duration
 	Example P
@@ -174,7 +177,7 @@ func (r row[P, R]) verb() Verb {
 	var result R
 	v := Verb{
 		Name: r.Name, Summary: r.Summary, Right: r.Right, On: r.Example.on(), Each: r.Each, Params: shape.Of(p), Result: shape.Of(result),
-		Errors: r.Errors, Stream: r.Stream, Lines: r.Lines, Own: r.Own, Example: r.Example,
+		Errors: r.Errors, Stream: r.Stream, Lines: r.Lines, Own: r.Own, Types: r.Types, Example: r.Example,
 		zero: func() any { return new(R) }, waits: r.Within != nil,
 	}
 	v.check = func(src Raw) error {
@@ -186,7 +189,7 @@ func (r row[P, R]) verb() Verb {
 		if err != nil {
 			return err
 		}
-		return r.authorize(checked(by, c), p)
+		return r.authorize(r.forGuest(checked(by, c), c), p)
 	}
 	for _, a := range r.Also {
 		v.Also = append(v.Also, Also{a.Right, a.When})
@@ -202,7 +205,7 @@ func (r row[P, R]) verb() Verb {
 		if err != nil {
 			return nil, err
 		}
-		if err := r.authorize(a.check, p); err != nil {
+		if err := r.authorize(r.forGuest(a.check, a.caller), p); err != nil {
 			return nil, err
 		}
 		ctx, cancel := context.WithTimeout(ctx, r.within(p))
@@ -217,6 +220,20 @@ func (r row[P, R]) within(p P) time.Duration {
 		return runTimeout
 	}
 	return r.Within(p)
+}
+
+// forGuest is check for a caller who came by a share link: of what changes anything, such a caller may do nothing
+// but type, whatever the link's right is on. How things are placed and called is for those whose they are.
+func (r row[P, R]) forGuest(check func(Right, Resource) error, c Caller) func(Right, Resource) error {
+	if g, ok := c.(Guest); !ok || !g.Guest() || r.Types {
+		return check
+	}
+	return func(right Right, on Resource) error {
+		if right != RightRead {
+			return refuse(nil, right, on, c)
+		}
+		return check(right, on)
+	}
 }
 
 // authorize is station 4.

@@ -174,7 +174,7 @@ var paneVerbs = []Verb{
 		},
 	}.verb(),
 	row[PaneStreamParams, PaneStreamResult]{
-		Name: PaneStream, Summary: "make the connection a viewer of a pane", Right: RightRead, Stream: true,
+		Name: PaneStream, Summary: "make the connection a viewer of a pane", Right: RightRead, Stream: true, Types: true,
 		Also: []also[PaneStreamParams]{{RightWrite, "unless read_only is set", PaneStreamParams.types}},
 		Errors: []Code{
 			CodeNoPane, CodeInvalidSize, CodeInvalidName, CodeEnded, CodeFull, CodeNoViewer, CodeOwnPane,

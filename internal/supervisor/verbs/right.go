@@ -38,6 +38,12 @@ type Caller interface {
 	Principal() string
 }
 
+// Guest is what a caller also is that may have come by a share link.
+type Guest interface {
+	// Guest reports whether it has.
+	Guest() bool
+}
+
 // Identity finds out who asks.
 type Identity interface {
 	// Identify tells the caller by the kernel's word on the peer and the request's token, "" without one.

@@ -115,5 +115,9 @@ func (v Verb) Needs() string {
 			text += " (" + a.When + ")"
 		}
 	}
-	return fmt.Sprintf("%s on `%s`", text, v.On)
+	text = fmt.Sprintf("%s on `%s`", text, v.On)
+	if v.Types {
+		text += "; that of a share link will do"
+	}
+	return text
 }

@@ -37,7 +37,7 @@ var steerVerbs = []Verb{
 
 func steer(name, summary string, do func(Steering, context.Context, ControlParams) (Empty, error), more ...Code) Verb {
 	return row[ControlParams, Empty]{
-		Name: name, Summary: summary, Right: RightWrite,
+		Name: name, Summary: summary, Right: RightWrite, Types: true,
 		Errors: append([]Code{CodeNoPane, CodeNoViewer, CodeEnded, CodeReadOnly}, more...), Example: ControlParams{"p0", "3"},
 		Do: via(do),
 	}.verb()

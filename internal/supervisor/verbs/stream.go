@@ -104,7 +104,7 @@ func (s *stream) apply(kind wire.Kind, payload []byte) error {
 			err = s.viewer.Snapshot(limit > 0)
 		}
 	}
-	if errors.Is(err, control.ErrNotController) || errors.Is(err, control.ErrReadOnly) {
+	if errors.Is(err, control.ErrNotController) || errors.Is(err, control.ErrReadOnly) || errors.Is(err, fanout.ErrGuest) {
 		return nil
 	}
 	return err

@@ -194,7 +194,7 @@ func within(ms uint32) time.Duration {
 
 var textVerbs = []Verb{
 	row[PaneSendParams, PaneSendResult]{
-		Name: PaneSend, Summary: "type into a pane: text, keys by name, or a paste", Right: RightWrite,
+		Name: PaneSend, Summary: "type into a pane: text, keys by name, or a paste", Right: RightWrite, Types: true,
 		Errors: []Code{CodeNoPane, CodeEnded, CodeKey, CodeOldWorker}, Example: PaneSendParams{Pane: "p0", Keys: []string{"C-c", "Enter"}},
 		Do: via(Texts.SendPane),
 	}.verb(),
@@ -210,7 +210,7 @@ var textVerbs = []Verb{
 		Do:     via(Texts.WaitPane),
 	}.verb(),
 	row[PaneRunParams, PaneRunResult]{
-		Name: PaneRun, Summary: "run a command in a pane's shell and return what it showed and how it ended", Right: RightWrite,
+		Name: PaneRun, Summary: "run a command in a pane's shell and return what it showed and how it ended", Right: RightWrite, Types: true,
 		Also:   []also[PaneRunParams]{{Right: RightRead}},
 		Errors: []Code{CodeNoPane, CodeEnded, CodeNoMarks, CodeNotAtPrompt, CodeOldWorker}, Example: PaneRunParams{Pane: "p0", Command: "make test", TimeoutMS: 600000},
 		Within: func(p PaneRunParams) time.Duration { return within(p.TimeoutMS) },

@@ -14,19 +14,28 @@ import { installShortcuts } from './shortcuts';
 import { now, StatusLine } from './status';
 import { Switcher, TabBar } from './tabs';
 import { followViewport } from './viewport';
+import { VisitStrip } from './visit';
 import { Welcome } from './welcome';
 
 export interface AppOptions {
   connect: DeskOptions['connect'];
   /** A pairing code that the person gave by hand. */
   onCode(code: Bytes): void;
+  /** The page shows what a share link leads to. */
+  guest?: boolean;
+  /** The person is done with the visit. */
+  onLeave?(): void;
 }
 
 /** Builds the page in `root` and begins to connect. */
 export function startApp(root: HTMLElement, options: AppOptions): Desk {
   applySettings();
   followViewport();
-  const desk = new Desk({ connect: options.connect });
+  const desk = new Desk({
+    connect: options.connect,
+    guest: options.guest ?? false,
+    leave: () => options.onLeave?.(),
+  });
   const onCode = (code: Bytes) => {
     options.onCode(code);
     desk.start();
@@ -49,14 +58,15 @@ function App(props: { desk: Desk; onCode(code: Bytes): void }) {
       <TabBar desk={desk} />
       <Switcher desk={desk} />
       <main class="place">
+        <VisitStrip desk={desk} />
         {pane && <RecordBar pane={pane} desk={desk} />}
-        {pane && <WatchStrip pane={pane} />}
+        {pane && desk.types.value && <WatchStrip pane={pane} />}
         <div class="hold" ref={(hold) => hold?.prepend(desk.stage.element)}>
           <Bars desk={desk} />
           <Welcome desk={desk} onCode={props.onCode} />
         </div>
       </main>
-      <KeyRow desk={desk} />
+      {desk.types.value && <KeyRow desk={desk} />}
       <StatusLine desk={desk} />
       <Dialogs desk={desk} />
     </div>

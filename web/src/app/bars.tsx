@@ -21,7 +21,7 @@ export function Bars({ desk }: { desk: Desk }) {
         {pane && <RequestBar pane={pane} />}
         {pane && <EndBar pane={pane} desk={desk} />}
         {pane && <FailureBar pane={pane} />}
-        <Refusal pane={pane} />
+        <Refusal pane={pane} desk={desk} />
         <Notices />
       </div>
       {pane && <RevealBar pane={pane} />}
@@ -83,12 +83,16 @@ function EndBar({ pane, desk }: { pane: Pane; desk: Desk }) {
   return (
     <div class={`note end ${info.state}`} role="status">
       <span>{endText(info)}</span>
-      <button type="button" class="main" onClick={() => void desk.create()}>
-        New terminal
-      </button>
-      <button type="button" onClick={() => void desk.close(pane)}>
-        Close
-      </button>
+      {!desk.guest && (
+        <>
+          <button type="button" class="main" onClick={() => void desk.create()}>
+            New terminal
+          </button>
+          <button type="button" onClick={() => void desk.close(pane)}>
+            Close
+          </button>
+        </>
+      )}
     </div>
   );
 }
@@ -112,9 +116,10 @@ function FailureBar({ pane }: { pane: Pane }) {
   );
 }
 
-function Refusal({ pane }: { pane: Pane | null }) {
+function Refusal({ pane, desk }: { pane: Pane | null; desk: Desk }) {
   const { count, text } = refusals.value;
-  if (!text || isWatching(pane)) return null;
+  // Elsewhere it is said above the terminal, where it says the same all the time.
+  if (!text || isWatching(pane) || !desk.types.value) return null;
   return (
     <div class="note refusal" role="alert" key={count}>
       <span>{text}</span>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { readShareLink, type ShareLink } from '../link/visitor';
 import { type Bytes, fromB64Exact } from '../wire/b64';
 
 const codeLength = 16;
@@ -15,15 +16,20 @@ export function readCode(text: string): Bytes | null {
   }
 }
 
+/** What an address brings along behind its `#`: a pairing code, or a share link. */
+export interface Brought {
+  code: Bytes | null;
+  link: ShareLink | null;
+}
+
 /**
- * Takes the code out of the address bar at once, so that it reaches neither the
+ * Takes it out of the address bar at once, so that it reaches neither the
  * history nor a screenshot nor a bookmark.
  */
-export function takeCodeFromAddress(): Bytes | null {
-  if (!location.hash) return null;
-  const code = readCode(location.hash);
-  history.replaceState(null, '', location.pathname + location.search);
-  return code;
+export function takeFromAddress(): Brought {
+  const { hash } = location;
+  if (hash) history.replaceState(null, '', location.pathname + location.search);
+  return { code: readCode(hash), link: readShareLink(hash) };
 }
 
 /** What this browser is called on the host's list of devices. */

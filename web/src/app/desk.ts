@@ -6,10 +6,10 @@ import { computed, effect, signal, untracked } from '@preact/signals';
 import type { LinkFailure } from '../link/errors';
 import { type Ctl, failedWith } from '../link/ctl';
 import { Link, type LinkState } from '../link/link';
-import type { Session } from '../link/peer';
+import type { Hello, Session } from '../link/peer';
 import type { LiveScreen, Size } from '../term/screen';
 import { safeTitle } from '../term/title';
-import type { CtlEvent, PaneInfo } from '../wire/ctl';
+import type { CtlEvent, PaneInfo, Visit } from '../wire/ctl';
 import type { Session as WindowSession, Window } from '../wire/verbs';
 import {
   type Extent,
@@ -27,14 +27,22 @@ import { makeGrip } from './grip';
 import { labelOf } from './label';
 import { Pane } from './pane';
 import { Recovery, reason, recordText } from './recovery';
+import { Sharing } from './sharing';
 import { type Frame, Stage } from './stage';
 import { fontSize, scheme, screenReader } from './settings';
 import { dialog, forgetRefusal, say } from './ui';
 
 const activeKey = 'spawn.active';
 
+/** Refusals after which this browser may not see what it has seen. */
+const closesOut = new Set<LinkFailure>(['unknown_device', 'share_ended']);
+
 export interface DeskOptions {
   connect(onEvent: (event: CtlEvent) => void, onRtt: (ms: number) => void): Promise<Session>;
+  /** The page shows what a share link leads to, and offers nothing that a visitor may not do. */
+  guest: boolean;
+  /** Makes the tab an ordinary one again. */
+  leave(): void;
 }
 
 /** A phone has room for one terminal. */
@@ -48,6 +56,13 @@ export class Desk {
   readonly hostName = signal('');
   /** The host has told all its panes at least once. */
   readonly known = signal(false);
+  /** Who the host takes this page for. */
+  readonly principal = signal('');
+  /** What the share link shows; null before the host has told, and for a paired browser. */
+  readonly visit = signal<Visit | null>(null);
+  /** Keys of this page may reach a terminal. */
+  readonly types = computed(() => !this.guest || this.visit.value?.right === 'write');
+  readonly sharing = new Sharing(() => this.#session?.ctl ?? null);
   readonly recovery = new Recovery(() => this.#session?.ctl ?? null);
   readonly windows = signal<readonly Window[]>([]);
   readonly sessions = signal<readonly WindowSession[]>([]);
@@ -91,7 +106,10 @@ export class Desk {
   readonly #area = signal<Extent>({ width: 0, height: 0 });
   readonly #frame = computed(() => this.#draw());
 
-  constructor(options: DeskOptions) {
+  readonly guest: boolean;
+
+  constructor(private readonly options: DeskOptions) {
+    this.guest = options.guest;
     this.#link = new Link({
       connect: () =>
         options.connect(
@@ -125,6 +143,11 @@ export class Desk {
 
   wake(): void {
     this.#link.wake();
+  }
+
+  /** Ends a visit for good. */
+  leaveVisit(): void {
+    this.options.leave();
   }
 
   /** Ends the session as the page goes away, so that nobody takes it for a viewer. */
@@ -169,7 +192,7 @@ export class Desk {
    * it has active. Who may not write there is not heard, which is no matter.
    */
   #tellFocus(pane: Pane): void {
-    if (this.active.value === pane || !this.arranges.value) return;
+    if (this.guest || this.active.value === pane || !this.arranges.value) return;
     this.#session?.ctl.call('pane.focus', { pane: pane.id }).catch(() => {});
   }
 
@@ -213,7 +236,8 @@ export class Desk {
       const pane = this.find(id);
       return pane ? [{ pane, rect }] : [];
     });
-    return { tiles: seen, floats, separators, active };
+    // How the terminals are placed is for those who live here.
+    return { tiles: seen, floats, separators: this.guest ? [] : separators, active };
   }
 
   #present(frame: Frame): void {
@@ -466,10 +490,27 @@ export class Desk {
   #linkChanged(state: LinkState): void {
     const session = state.phase === 'up' ? state.session : null;
     this.link.value = state;
+    if (state.phase === 'halted' && closesOut.has(state.failure)) this.#closeOut();
     if (session === this.#session) return;
     this.#session = session;
-    if (session) this.hostName.value = session.hello.server.host_name;
+    if (session) this.#greeted(session.hello);
     else this.#sessionLost();
+  }
+
+  #greeted({ server, principal, visit }: Hello): void {
+    this.hostName.value = server.host_name;
+    this.principal.value = principal;
+    this.visit.value = visit;
+  }
+
+  /** Nothing of the terminals stays where nobody may see them any more. */
+  #closeOut(): void {
+    dialog.value = null;
+    this.active.value = null;
+    for (const pane of this.panes.value) pane.dispose();
+    this.panes.value = [];
+    this.windows.value = [];
+    this.sessions.value = [];
   }
 
   #sessionLost(): void {
@@ -546,7 +587,7 @@ export class Desk {
     let built: Pane | null = null;
     const screen = Pane.newScreen(() => built);
     screen.element.hidden = true;
-    const pane = new Pane(info, screen);
+    const pane = new Pane(info, screen, this.guest ? { types: () => this.types.value } : null);
     built = pane;
     pane.cell.hidden = true;
     pane.cell.addEventListener('focusin', () => {
@@ -556,7 +597,7 @@ export class Desk {
     makeGrip(pane.cell.firstElementChild as HTMLElement, {
       take: () => {
         void this.show(pane);
-        return pane.cell.classList.contains('float');
+        return !this.guest && pane.cell.classList.contains('float');
       },
       carry: (x, y) => {
         this.#carried.value = { pane, x, y };
@@ -628,7 +669,7 @@ export class Desk {
     const pane = this.find(recall());
     if (pane) void this.#show(pane);
     else if (this.panes.value.length > 0) void asked.then(() => this.#enter());
-    else if (first) void this.#begin();
+    else if (first && !this.guest) void this.#begin();
   }
 
   /** A browser that was never here begins with what is active in the first window. */

@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Desk } from './desk';
 import { Checkpoints } from './records';
+import { ShareForm, Comers } from './share';
 import { shortcutHelp } from './shortcuts';
 import { type Dialog, dialog, say } from './ui';
 import { wordsOf } from './words';
@@ -25,7 +26,7 @@ export function Dialogs({ desk }: { desk: Desk }) {
 function Content({ open, desk }: { open: Dialog; desk: Desk }) {
   switch (open.kind) {
     case 'help':
-      return <Help />;
+      return <Help guest={desk.guest} />;
     case 'close':
       return <ConfirmClose desk={desk} id={open.pane} />;
     case 'paste':
@@ -42,6 +43,10 @@ function Content({ open, desk }: { open: Dialog; desk: Desk }) {
       return <ConfirmCloseWindow desk={desk} id={open.window} panes={open.panes} />;
     case 'records':
       return <Records desk={desk} />;
+    case 'share':
+      return <ShareDialog desk={desk} id={open.pane} />;
+    case 'comers':
+      return <ComersDialog desk={desk} />;
     case 'relaunch':
       return <Relaunch desk={desk} id={open.pane} />;
   }
@@ -285,6 +290,33 @@ function Records({ desk }: { desk: Desk }) {
   );
 }
 
+function ShareDialog({ desk, id }: { desk: Desk; id: string }) {
+  const pane = desk.find(id);
+  if (!pane) return null;
+  return (
+    <Modal title={`Share ${desk.label(pane)}`}>
+      <ShareForm desk={desk} id={id} />
+    </Modal>
+  );
+}
+
+function ComersDialog({ desk }: { desk: Desk }) {
+  return (
+    <Modal title="Links and browsers" wide>
+      <p>
+        Whoever has a link sees what it leads to, until it ends. A paired browser can do everything
+        that you can. What ends here is closed there at once; terminals go on.
+      </p>
+      <Comers desk={desk} />
+      <div class="actions">
+        <button type="button" onClick={dismiss}>
+          Done
+        </button>
+      </div>
+    </Modal>
+  );
+}
+
 function Relaunch({ desk, id }: { desk: Desk; id: string }) {
   const pane = desk.find(id);
   const [line, setLine] = useState('/bin/sh');
@@ -351,16 +383,17 @@ function Relaunch({ desk, id }: { desk: Desk; id: string }) {
   );
 }
 
-function Help() {
+function Help({ guest }: { guest: boolean }) {
   return (
     <Modal title="Keys and help" wide>
       <p>
-        Everything else goes to the terminal. It lives on the host: close this tab, lose the
-        network, restart spawnd, and it is here when you come back.
+        {guest
+          ? 'You are a visitor here, by a link that somebody gave you. The terminal lives on their host.'
+          : 'Everything else goes to the terminal. It lives on the host: close this tab, lose the network, restart spawnd, and it is here when you come back.'}
       </p>
       <table>
         <tbody>
-          {shortcutHelp.map(([keys, what]) => (
+          {shortcutHelp(guest).map(([keys, what]) => (
             <tr key={keys}>
               <th scope="row">
                 <kbd>{keys}</kbd>

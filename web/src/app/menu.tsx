@@ -65,7 +65,7 @@ export function Menu({ desk }: { desk: Desk }) {
           <Item off={!pane} run={choose(() => pane && showText(pane))}>
             Select text
           </Item>
-          {desk.arranges.value && (
+          {desk.arranges.value && !desk.guest && (
             <>
               <Item off={!pane} run={choose(() => void desk.split('cols'))} keys="Ctrl+Shift+E">
                 Split right
@@ -81,12 +81,23 @@ export function Menu({ desk }: { desk: Desk }) {
               </Item>
             </>
           )}
-          <Item off={!pane} run={choose(() => pane && openRename(pane))} keys="Ctrl+Shift+L">
-            Rename terminal
-          </Item>
-          <Item off={!pane} run={choose(() => pane && desk.requestClose(pane))} keys="Ctrl+Shift+X">
-            Close terminal
-          </Item>
+          {!desk.guest && (
+            <>
+              <Item off={!pane} run={choose(() => pane && openRename(pane))} keys="Ctrl+Shift+L">
+                Rename terminal
+              </Item>
+              <Item
+                off={!pane}
+                run={choose(() => pane && desk.requestClose(pane))}
+                keys="Ctrl+Shift+X"
+              >
+                Close terminal
+              </Item>
+              <Item off={!pane || !desk.connected.value} run={choose(() => pane && share(pane))}>
+                Share terminal
+              </Item>
+            </>
+          )}
           <hr />
           <div class="menu-row">
             <span>Text size</span>
@@ -148,14 +159,25 @@ export function Menu({ desk }: { desk: Desk }) {
             <kbd>{screenReader.value ? 'on' : 'off'}</kbd>
           </button>
           <hr />
-          <Item
-            run={choose(() => {
-              dialog.value = { kind: 'records' };
-            })}
-          >
-            Checkpoints
-          </Item>
-          <Item run={choose(() => void desk.pairAnother())}>Pair another browser</Item>
+          {!desk.guest && (
+            <>
+              <Item
+                run={choose(() => {
+                  dialog.value = { kind: 'records' };
+                })}
+              >
+                Checkpoints
+              </Item>
+              <Item
+                run={choose(() => {
+                  dialog.value = { kind: 'comers' };
+                })}
+              >
+                Links and browsers
+              </Item>
+              <Item run={choose(() => void desk.pairAnother())}>Pair another browser</Item>
+            </>
+          )}
           <Item
             run={choose(() => {
               dialog.value = { kind: 'help' };
@@ -203,6 +225,10 @@ function isFloat(desk: Desk): boolean {
 
 function openRename(pane: Pane): void {
   dialog.value = { kind: 'rename', pane: pane.id };
+}
+
+function share(pane: Pane): void {
+  dialog.value = { kind: 'share', pane: pane.id };
 }
 
 function wholeText(pane: Pane): string {

@@ -17,7 +17,7 @@ import { fromB64 } from '../wire/b64';
 import type { ControlEvent, CtlEvent, PaneInfo } from '../wire/ctl';
 import { Reveal } from './reveal';
 import { fontSize, scheme, screenReader } from './settings';
-import { dialog, hoveredLink, refuse, say, stickyCtrl } from './ui';
+import { dialog, forgetRefusal, hoveredLink, refuse, say, stickyCtrl } from './ui';
 
 /** A window that is being dragged sends its size only when it has rested this long. */
 const resizeRestMs = 100;
@@ -43,6 +43,11 @@ export interface Control {
   controller: string;
   name: string;
   request: { viewer: string; name: string } | null;
+}
+
+/** What a visitor may do with a pane beside looking at it. Its size and its colours are not theirs. */
+export interface Guest {
+  types(): boolean;
 }
 
 const nobody: Control = { you: false, controller: '', name: '', request: null };
@@ -72,7 +77,11 @@ export class Pane {
   #staleTimer: ReturnType<typeof setTimeout> | undefined;
   #clipboardSaid = false;
 
-  constructor(info: PaneInfo, screen: LiveScreen) {
+  constructor(
+    info: PaneInfo,
+    screen: LiveScreen,
+    private readonly guest: Guest | null = null,
+  ) {
     this.info = signal(info);
     this.screen = screen;
     const head = document.createElement('div');
@@ -203,6 +212,7 @@ export class Pane {
   }
 
   paste(raw: string): void {
+    if (this.guest && !this.guest.types()) return refuse(this.#refusal());
     if (raw.length > pasteMax) return say('That is more than 1 MiB of text. It was not pasted.');
     const text = sanitisePaste(raw);
     if (!text) return;
@@ -232,12 +242,11 @@ export class Pane {
 
   #fit(): void {
     const { you, controller } = this.control.value;
-    if (you || controller === '') {
-      const size = this.screen.fitSize();
-      if (you && size) this.#wantSize(size);
-      else this.screen.shrinkToFit();
-    } else this.screen.shrinkToFit();
-    this.screen.element.classList.toggle('watching', !you && controller !== '');
+    const size = you && !this.guest ? this.screen.fitSize() : null;
+    if (size) this.#wantSize(size);
+    else this.screen.shrinkToFit();
+    const watching = this.guest !== null || (!you && controller !== '');
+    this.screen.element.classList.toggle('watching', watching);
   }
 
   #learnGrain(): void {
@@ -266,6 +275,7 @@ export class Pane {
 
   /** Tells the worker our colours, for the programs that ask the terminal. */
   pushTheme(): void {
+    if (this.guest) return;
     const c = colours[scheme()];
     const theme = {
       foreground: c.foreground,
@@ -283,6 +293,7 @@ export class Pane {
 
   #refusal(): string {
     const { state, archive } = this.info.value;
+    if (this.guest && !this.guest.types()) return 'This link lets you watch. Keys are not sent.';
     if (archive) return 'This is a record. Nothing runs in it that could take keys.';
     if (state !== 'running') return 'This terminal has ended.';
     if (this.phase.value !== 'live' || !this.#pipe) return 'Not connected. Keys are not sent.';
@@ -313,6 +324,7 @@ export class Pane {
     };
     if (event.you && event.request) this.attention.value = true;
     if (gained && this.phase.value === 'live') this.#asked = null;
+    if (gained) forgetRefusal();
     if (gained) this.pushTheme();
     this.layout();
   }
@@ -322,7 +334,8 @@ export class Pane {
     if (
       this.phase.value !== 'live' ||
       this.control.value.you ||
-      this.control.value.controller !== ''
+      this.control.value.controller !== '' ||
+      this.guest?.types() === false
     )
       return;
     this.#session?.ctl.request('view.request', { pane: this.id }).catch(() => {});

@@ -135,19 +135,23 @@ export function RecordBar({ pane, desk }: { pane: Pane; desk: Desk }) {
     <div class="strip record" role="status">
       <Icon name="record" />
       <span class="grow">{recordText(info, desk.label(pane))}</span>
-      <button
-        type="button"
-        class="main"
-        disabled={!desk.connected.value}
-        onClick={() => {
-          dialog.value = { kind: 'relaunch', pane: pane.id };
-        }}
-      >
-        Relaunch…
-      </button>
-      <button type="button" onClick={() => void desk.close(pane)}>
-        Close
-      </button>
+      {!desk.guest && (
+        <>
+          <button
+            type="button"
+            class="main"
+            disabled={!desk.connected.value}
+            onClick={() => {
+              dialog.value = { kind: 'relaunch', pane: pane.id };
+            }}
+          >
+            Relaunch…
+          </button>
+          <button type="button" onClick={() => void desk.close(pane)}>
+            Close
+          </button>
+        </>
+      )}
     </div>
   );
 }

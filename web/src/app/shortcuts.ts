@@ -27,16 +27,21 @@ const withCtrlShift: Record<string, Action> = {
   },
 };
 
-/** For the help; in the order in which a person needs them. */
-export const shortcutHelp: readonly (readonly [string, string])[] = [
-  ['Ctrl+Shift+Enter', 'New terminal'],
-  ['Ctrl+Shift+X', 'Close terminal'],
-  ['Ctrl+Shift+E / O', 'Split right / below'],
-  ['Ctrl+Shift+Z', 'Zoom: one terminal of a window alone, or all again'],
-  ['Ctrl+Shift+G', 'Float above the splits, or back; a float is moved by its title'],
+/** Those that change what there is; a visitor has none of them. */
+const atHome = new Set(['Enter', 'KeyX', 'KeyE', 'KeyO', 'KeyZ', 'KeyG', 'KeyL']);
+
+type Row = readonly [keys: string, what: string, atHome?: boolean];
+
+/** In the order in which a person needs them. */
+const rows: readonly Row[] = [
+  ['Ctrl+Shift+Enter', 'New terminal', true],
+  ['Ctrl+Shift+X', 'Close terminal', true],
+  ['Ctrl+Shift+E / O', 'Split right / below', true],
+  ['Ctrl+Shift+Z', 'Zoom: one terminal of a window alone, or all again', true],
+  ['Ctrl+Shift+G', 'Float above the splits, or back; a float is moved by its title', true],
   ['Ctrl+Shift+J / K', 'Next / previous terminal'],
   ['Ctrl+Shift+1 … 9', 'Tab 1 … 9'],
-  ['Ctrl+Shift+L', 'Rename terminal; F2 on a tab, or a double click, names the tab'],
+  ['Ctrl+Shift+L', 'Rename terminal; F2 on a tab, or a double click, names the tab', true],
   ['Ctrl+Shift+C, Cmd+C', 'Copy the selection'],
   ['Ctrl+Shift+V, Cmd+V', 'Paste'],
   ['Shift+PgUp, wheel', 'Scrollback; PgUp, PgDn, arrows, Home move in it, End or Esc leave'],
@@ -45,6 +50,11 @@ export const shortcutHelp: readonly (readonly [string, string])[] = [
   ['Shift+drag', 'Select, when the program takes the mouse (Option+drag on a Mac)'],
   ['Ctrl+Shift+H', 'This help'],
 ];
+
+/** For the help; in the order in which a person needs them. */
+export function shortcutHelp(guest: boolean): readonly Row[] {
+  return guest ? rows.filter(([, , home]) => !home) : rows;
+}
 
 /** Takes the page's keys before the terminal sees them. */
 export function installShortcuts(desk: Desk): void {
@@ -98,6 +108,7 @@ function ctrlShift(desk: Desk, code: string): boolean {
     return true;
   }
   if (!Object.hasOwn(withCtrlShift, code)) return false;
+  if (desk.guest && atHome.has(code)) return true;
   withCtrlShift[code]?.(desk);
   return true;
 }

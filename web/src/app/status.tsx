@@ -22,6 +22,8 @@ export function linkStatus(state: LinkState, known: boolean, at: number): Status
     return { tone: 'bad', text: haltText[state.failure] ?? 'Not connected' };
   const waited = Math.max(0, at - state.since);
   const seconds = Math.floor(waited / 1000);
+  if (state.failure === 'share_full')
+    return { tone: 'wait', text: `Too many visitors (${seconds} s)` };
   if (state.failure === 'unreachable' && waited >= unreachableAfterMs) {
     return { tone: 'bad', text: `Host not reachable (${seconds} s)` };
   }
@@ -32,6 +34,7 @@ const haltText: Partial<Record<string, string>> = {
   unpaired: 'Not paired',
   unknown_device: 'Not paired',
   pair_invalid: 'Not paired',
+  share_ended: 'Link ended',
   identity_changed: 'Identity changed',
   protocol: 'Another version',
   unsupported: 'Browser not supported',

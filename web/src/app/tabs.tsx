@@ -24,7 +24,7 @@ export function TabBar({ desk }: { desk: Desk }) {
       <button
         type="button"
         class="tool"
-        hidden={desk.halted !== null}
+        hidden={desk.halted !== null || desk.guest}
         aria-label="New terminal"
         title="New terminal (Ctrl+Shift+Enter)"
         onClick={() => void desk.create()}
@@ -53,7 +53,9 @@ function TabItem(props: { tab: TabOf; desk: Desk; session: string; heading: bool
   const info = pane.info.value;
   const label = safeTitle(tab.window?.name ?? '') || desk.label(pane);
   const more = tab.panes.length > 1 ? tab.panes.length : 0;
+  const home = !desk.guest;
   const rename = () => {
+    if (!home) return;
     dialog.value = tab.window
       ? { kind: 'renameWindow', window: tab.key }
       : { kind: 'rename', pane: pane.id };
@@ -62,7 +64,7 @@ function TabItem(props: { tab: TabOf; desk: Desk; session: string; heading: bool
     if (event.key === 'F2') rename();
     else if (event.key === 'ArrowRight') moveFocus(event, 1);
     else if (event.key === 'ArrowLeft') moveFocus(event, -1);
-    else if (event.key === 'Delete') desk.requestCloseTab(tab);
+    else if (event.key === 'Delete' && home) desk.requestCloseTab(tab);
     else return;
     event.preventDefault();
   };
@@ -82,7 +84,7 @@ function TabItem(props: { tab: TabOf; desk: Desk; session: string; heading: bool
           role="tab"
           aria-selected={selected}
           aria-controls="stage"
-          aria-keyshortcuts="Delete F2"
+          {...(home && { 'aria-keyshortcuts': 'Delete F2' })}
           tabIndex={selected ? 0 : -1}
           title={session ? `${session}: ${label}` : label}
           onClick={() => desk.showTab(tab)}
@@ -102,16 +104,18 @@ function TabItem(props: { tab: TabOf; desk: Desk; session: string; heading: bool
           )}
         </button>
         {/* For a pointer only: a list of tabs may hold nothing but tabs. Delete and the menu close too. */}
-        <button
-          type="button"
-          class="shut"
-          aria-hidden="true"
-          title={`Close ${label}`}
-          tabIndex={-1}
-          onClick={() => desk.requestCloseTab(tab)}
-        >
-          <Icon name="close" />
-        </button>
+        {home && (
+          <button
+            type="button"
+            class="shut"
+            aria-hidden="true"
+            title={`Close ${label}`}
+            tabIndex={-1}
+            onClick={() => desk.requestCloseTab(tab)}
+          >
+            <Icon name="close" />
+          </button>
+        )}
       </div>
     </>
   );

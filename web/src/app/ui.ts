@@ -14,6 +14,8 @@ export type Dialog =
   | { kind: 'renameWindow'; window: string }
   | { kind: 'closeWindow'; window: string; panes: number }
   | { kind: 'records' }
+  | { kind: 'share'; pane: string }
+  | { kind: 'comers' }
   | { kind: 'relaunch'; pane: string };
 
 export interface Notice {

@@ -8,6 +8,7 @@ import type { LinkFailure } from '../link/errors';
 import { readCode } from './code';
 import type { Desk } from './desk';
 import { Checkpoints } from './records';
+import { endedText } from './visit';
 
 const why: Record<
   'unpaired' | 'unknown_device' | 'pair_invalid' | 'identity_changed',
@@ -31,14 +32,35 @@ const why: Record<
   ],
 };
 
+const lockedOut: [string, string] = [
+  'This browser was unpaired',
+  'It was removed from the host’s list of browsers, so nothing of the terminals is shown here any more. To come back, open a fresh address of spawnd, or paste it here.',
+];
+
+const otherHost: [string, string] = [
+  'This is not the host of the link',
+  'Whatever answers here shows another key than the one that the link names, so nothing was sent to it.',
+];
+
 export function Welcome({ desk, onCode }: { desk: Desk; onCode(code: Bytes): void }) {
   const failure = desk.halted;
-  if (failure) return <Halted failure={failure} onCode={onCode} />;
-  if (desk.known.value && desk.panes.value.length === 0) return <NoTerminals desk={desk} />;
-  return null;
+  if (failure) return <Halted desk={desk} failure={failure} onCode={onCode} />;
+  const link = desk.link.value;
+  if (link.phase !== 'up' && link.failure === 'share_full') {
+    return (
+      <Card
+        title="Too many are looking"
+        text="As many have this link open as may. This page tries again by itself."
+      />
+    );
+  }
+  if (!desk.known.value || desk.panes.value.length > 0) return null;
+  if (!desk.guest) return <NoTerminals desk={desk} />;
+  return <Card title="Nothing to see" text="What this link shows has no terminal now." />;
 }
 
-function Halted({ failure, onCode }: { failure: LinkFailure; onCode(code: Bytes): void }) {
+function Halted(props: { desk: Desk; failure: LinkFailure; onCode(code: Bytes): void }) {
+  const { desk, failure, onCode } = props;
   if (failure === 'protocol') {
     return (
       <Card
@@ -51,8 +73,15 @@ function Halted({ failure, onCode }: { failure: LinkFailure; onCode(code: Bytes)
       </Card>
     );
   }
+  if (desk.guest && failure !== 'unsupported') {
+    const [title, text] = failure === 'identity_changed' ? otherHost : endedText(desk);
+    return <Card title={title} text={text} />;
+  }
   if (failure in why) {
-    const [title, text] = why[failure as keyof typeof why];
+    const [title, text] =
+      failure === 'unknown_device' && desk.known.value
+        ? lockedOut
+        : why[failure as keyof typeof why];
     return (
       <Card title={title} text={text}>
         <CodeForm onCode={onCode} />

@@ -12,6 +12,10 @@ export type LinkFailure =
   | 'unknown_device'
   /** The code is wrong, used or too old. */
   | 'pair_invalid'
+  /** The share link has ended, or never was good. */
+  | 'share_ended'
+  /** As many have the share link open as may. Tried again. */
+  | 'share_full'
   /** The host shows another key than the one pinned, or its signature is wrong. */
   | 'identity_changed'
   /** It speaks another version; a reload brings its page. */
@@ -24,6 +28,7 @@ const final = new Set<LinkFailure>([
   'unpaired',
   'unknown_device',
   'pair_invalid',
+  'share_ended',
   'identity_changed',
   'protocol',
   'unsupported',

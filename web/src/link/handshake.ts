@@ -6,14 +6,13 @@
 import { type Bytes, fromB64, fromB64Exact, toB64 } from '../wire/b64';
 import { fingerprint } from '../wire/sdp';
 import { signalProto } from '../wire/signal';
-import { answerText, codeId, offerText, pairDeviceText, pairHostText } from '../wire/transcript';
+import { codeId, pairDeviceText, pairHostText } from '../wire/transcript';
 import { LinkError } from './errors';
 import { newDeviceKey, type Pairing, type PairingStore } from './keys';
+import type { Party } from './party';
 import type { Signalling } from './signalling';
 
 export const codeLength = 16;
-
-const ecdsa = { name: 'ECDSA', hash: 'SHA-256' } as const;
 
 export interface Challenge {
   nonce: string;
@@ -82,34 +81,25 @@ export async function pair(
   return pairing;
 }
 
-/** Sends the signed offer; returns the answer once the pinned key has vouched for it. */
+/** Sends the signed offer; returns the answer once the key that the party knows has vouched for it. */
 export async function exchange(
   signalling: Signalling,
   challenge: Challenge,
-  pairing: Pairing,
+  party: Party,
   offerSdp: string,
   signal: AbortSignal,
 ): Promise<string> {
   fingerprint(offerSdp);
-  const offer = {
-    hostKey: pairing.hostKey,
+  const wish = {
     nonce: challenge.nonce,
     clientNonce: toB64(crypto.getRandomValues(new Uint8Array(32))),
-    device: pairing.device,
     offerSdp,
   };
-  const sig = await crypto.subtle.sign(ecdsa, pairing.key, await offerText(offer));
-  signalling.send({
-    type: 'offer',
-    device: offer.device,
-    client_nonce: offer.clientNonce,
-    sdp: offerSdp,
-    sig: toB64(new Uint8Array(sig)),
-  });
+  signalling.send(await party.ask(wish));
   const answer = await signalling.next('answer', signal);
-  const text = await answerText({ ...offer, answerSdp: answer.sdp });
-  if (!(await isSignedByHost(pairing.hostKey, answer.sig, text))) {
-    throw new LinkError('identity_changed', 'the answer is not signed by the paired host');
+  const text = await party.answered({ ...wish, answerSdp: answer.sdp });
+  if (!(await isSignedByHost(party.hostKey, answer.sig, text))) {
+    throw new LinkError('identity_changed', 'the answer is not signed by the host that we know');
   }
   fingerprint(answer.sdp);
   return answer.sdp;

@@ -3,6 +3,8 @@
 // What the browser keeps of a pairing: its own key, which no script can read
 // out, and the host's public key, which every later answer must be signed with.
 
+import { kept } from './kept';
+
 export interface Pairing {
   device: string;
   /** P-256, not extractable: the browser signs with it and never shows it. */
@@ -18,51 +20,22 @@ export interface PairingStore {
   forget(): Promise<void>;
 }
 
-const dbName = 'spawn';
-const storeName = 'pairing';
 const recordKey = 'host';
 
 /** The store in IndexedDB, which can hold a CryptoKey without showing it. One host per origin. */
 export class BrowserPairingStore implements PairingStore {
   async load(): Promise<Pairing | null> {
-    return this.#with('readonly', async (store) => {
-      const found = (await done(store.get(recordKey))) as Pairing | undefined;
-      return found?.key instanceof CryptoKey ? found : null;
-    });
+    const found = (await kept('readonly', (store) => store.get(recordKey))) as Pairing | undefined;
+    return found?.key instanceof CryptoKey ? found : null;
   }
 
   async save(pairing: Pairing): Promise<void> {
-    await this.#with('readwrite', (store) => done(store.put(pairing, recordKey)));
+    await kept('readwrite', (store) => store.put(pairing, recordKey));
   }
 
   async forget(): Promise<void> {
-    await this.#with('readwrite', (store) => done(store.delete(recordKey)));
+    await kept('readwrite', (store) => store.delete(recordKey));
   }
-
-  async #with<T>(
-    mode: IDBTransactionMode,
-    work: (store: IDBObjectStore) => Promise<T>,
-  ): Promise<T> {
-    const db = await openDb();
-    try {
-      return await work(db.transaction(storeName, mode).objectStore(storeName));
-    } finally {
-      db.close();
-    }
-  }
-}
-
-function openDb(): Promise<IDBDatabase> {
-  const request = indexedDB.open(dbName, 1);
-  request.onupgradeneeded = () => request.result.createObjectStore(storeName);
-  return done(request);
-}
-
-function done<T>(request: IDBRequest<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(request.error);
-  });
 }
 
 /** A new browser key; only its public half can ever be read. */

@@ -2,13 +2,12 @@
 
 // One peer connection with its control channel, from nothing to usable.
 
-import type { Bytes } from '../wire/b64';
 import { type CtlCalls, type CtlEvent, ctlProto } from '../wire/ctl';
 import type { Candidate } from '../wire/signal';
 import { Ctl, CtlFailure } from './ctl';
 import { LinkError } from './errors';
-import { exchange, pair, readChallenge } from './handshake';
-import type { Pairing, PairingStore } from './keys';
+import { exchange, readChallenge } from './handshake';
+import type { Identity } from './party';
 import { ChannelPipe, type PtyPipe } from './pipe';
 import { Signalling } from './signalling';
 
@@ -28,12 +27,7 @@ const openTimeoutMs = 10_000;
 
 export interface PeerOptions {
   url: string;
-  store: PairingStore;
-  /** A one-time code at hand, used when there is no pairing or the host has forgotten it. */
-  code(): Bytes | null;
-  onPaired(pairing: Pairing): void;
-  /** What this browser calls itself when it pairs. */
-  deviceName: string;
+  identity: Identity;
   onEvent(event: CtlEvent): void;
   onRtt(ms: number): void;
 }
@@ -59,9 +53,7 @@ export async function connectPeer(options: PeerOptions): Promise<Session> {
   try {
     return await connectOnce(options);
   } catch (error) {
-    const forgotten = error instanceof LinkError && error.failure === 'unknown_device';
-    if (!forgotten || !options.code()) throw error;
-    await options.store.forget();
+    if (!(await options.identity.refused(error))) throw error;
     return connectOnce(options);
   }
 }
@@ -115,11 +107,11 @@ class Peer implements Session {
     this.#signalling = signalling;
     signalling.onClose = () => cut.abort();
     const challenge = await readChallenge(signalling, signal);
-    const pairing = await this.#pairing(challenge, signalling, signal);
+    const party = await this.options.identity.party(challenge, signalling, signal);
     const local = this.#holdCandidates(signalling);
     await this.#pc.setLocalDescription(await offer);
     const sdp = this.#pc.localDescription?.sdp ?? '';
-    const answer = await exchange(signalling, challenge, pairing, sdp, signal);
+    const answer = await exchange(signalling, challenge, party, sdp, signal);
     local.release();
     await this.#pc.setRemoteDescription({ type: 'answer', sdp: answer });
     signalling.releaseCandidates((candidate) => this.#addCandidate(candidate));
@@ -154,34 +146,6 @@ class Peer implements Session {
   close(): void {
     this.onLost = () => {};
     this.#end();
-  }
-
-  /** The pairing at hand, or a new one when there is a code that is needed. */
-  async #pairing(
-    challenge: { nonce: string; hostKey: string },
-    signalling: Signalling,
-    signal: AbortSignal,
-  ): Promise<Pairing> {
-    const { store, deviceName } = this.options;
-    const known = await store.load();
-    if (known && known.hostKey === challenge.hostKey) return known;
-    const code = this.options.code();
-    if (code) {
-      const pairing = await pair(signalling, challenge, code, deviceName, store, signal).catch(
-        (error) => this.#pairedMeanwhile(challenge.hostKey, error),
-      );
-      this.options.onPaired(pairing);
-      return pairing;
-    }
-    if (known) throw new LinkError('identity_changed', 'another host key');
-    throw new LinkError('unpaired', 'no pairing and no code');
-  }
-
-  /** A code works once. When another tab has used it, its pairing is ours too, at the next try. */
-  async #pairedMeanwhile(hostKey: string, error: unknown): Promise<never> {
-    const known = await this.options.store.load();
-    if (known?.hostKey === hostKey) throw new LinkError('no_channel', 'paired meanwhile');
-    throw error;
   }
 
   /** Our candidates follow the offer; the host may not know them before. */

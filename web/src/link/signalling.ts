@@ -127,6 +127,10 @@ function refusal(code: string): LinkError {
       return new LinkError('unknown_device', code);
     case 'auth.signature':
       return new LinkError('unknown_device', code);
+    case 'share.invalid':
+      return new LinkError('share_ended', code);
+    case 'share.full':
+      return new LinkError('share_full', code);
     case 'protocol':
       return new LinkError('protocol', code);
     default:

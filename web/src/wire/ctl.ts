@@ -75,6 +75,8 @@ export interface HelloParams {
 export interface HelloResult {
   server: Server;
   viewer_name: string;
+  principal: string;
+  visit: Visit | null;
 }
 
 export interface HistoryDeltaEvent {
@@ -192,6 +194,12 @@ export interface ViewResizeParams {
 export interface ViewSnapshotParams {
   pane: string;
   full: boolean;
+}
+
+export interface Visit {
+  resource: string;
+  right: string;
+  expires_at: number;
 }
 
 /** Every request of the page's own: its parameters and its result. */

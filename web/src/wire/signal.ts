@@ -17,6 +17,7 @@ export interface Candidate {
 export type ToHost =
   | { type: 'pair'; device_key: string; name: string; code_id: string; mac: string }
   | { type: 'offer'; device: string; client_nonce: string; sdp: string; sig: string }
+  | { type: 'visit'; link: string; client_nonce: string; sdp: string; sig: string }
   | { type: 'candidate'; candidate: Candidate };
 
 export type FromHost =

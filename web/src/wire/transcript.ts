@@ -34,6 +34,19 @@ export interface Answer extends Offer {
   answerSdp: string;
 }
 
+export interface Visit {
+  hostKey: string;
+  nonce: string;
+  clientNonce: string;
+  /** The link's name. */
+  link: string;
+  offerSdp: string;
+}
+
+export interface Welcome extends Visit {
+  answerSdp: string;
+}
+
 /** What the browser authenticates with the pairing code. */
 export function pairDeviceText(p: PairDevice): Bytes {
   return lines('spawn.pair.device.v1', p.nonce, p.hostKey, p.deviceKey, p.name);
@@ -55,6 +68,19 @@ export async function answerText(a: Answer): Promise<Bytes> {
   const offer = await sha256(utf8.encode(a.offerSdp));
   const answer = await sha256(utf8.encode(a.answerSdp));
   return lines('spawn.answer.v1', a.hostKey, a.nonce, a.clientNonce, a.device, offer, answer);
+}
+
+/** What the key of a share link signs about a visitor's offer. */
+export async function visitText(v: Visit): Promise<Bytes> {
+  const offer = await sha256(utf8.encode(v.offerSdp));
+  return lines('spawn.visit.v1', v.hostKey, v.nonce, v.clientNonce, v.link, offer);
+}
+
+/** What the host's key signs in answer to a visitor. */
+export async function welcomeText(w: Welcome): Promise<Bytes> {
+  const offer = await sha256(utf8.encode(w.offerSdp));
+  const answer = await sha256(utf8.encode(w.answerSdp));
+  return lines('spawn.welcome.v1', w.hostKey, w.nonce, w.clientNonce, w.link, offer, answer);
 }
 
 /** The public name of a pairing code: the first 8 bytes of its SHA-256. */

@@ -860,6 +860,57 @@ export interface Setting {
   live: boolean;
 }
 
+export interface Share {
+  /** id of the link */
+  share: string;
+  /** what is shared */
+  resource: string;
+  /** what who has the link may do */
+  right: 'read' | 'write';
+  /** what the link is for: escape it where you show it */
+  label: string;
+  /** principal that made it */
+  by: string;
+  /** when it was made, in Unix milliseconds */
+  issued_at: number;
+  /** until when it is good, in Unix milliseconds */
+  expires_at: number;
+  /** when it was opened last, in Unix milliseconds; 0 for never */
+  used_at: number;
+  /** how many browsers have it open now */
+  open: number;
+}
+
+export interface ShareCreateParams {
+  /** pane or session to share, such as pane:p0 */
+  resource: string;
+  /** what who has the link may do; left out: read */
+  right?: 'read' | 'write';
+  /** how long it is good, at most access.share_max_seconds; left out: 3600, or that */
+  seconds?: number;
+  /** what the link is for; whoever has the terminal open is shown it */
+  label?: string;
+}
+
+export interface ShareCreateResult {
+  /** id of the link */
+  share: string;
+  /** the link, which is shown this once; whoever has it is in */
+  url: string;
+  /** until when it is good, in Unix milliseconds */
+  expires_at: number;
+}
+
+export interface ShareListResult {
+  /** links that are good and that the caller may end, the oldest first */
+  shares: Share[];
+}
+
+export interface ShareRevokeParams {
+  /** id of the link */
+  share: string;
+}
+
 export interface Tag {
   /** key of the tag */
   key: string;
@@ -1044,7 +1095,7 @@ export interface VerbErrors {
   'conflict.not_at_prompt': Record<string, never>;
   /** a checkpoint is being written */
   'conflict.recovery_busy': Record<string, never>;
-  /** the caller is in that pane, and would be shown its own output without end */
+  /** the caller is in that pane, or the pane shows the one that the caller is in: it would be shown within itself, without end */
   'conflict.own_pane': Record<string, never>;
   /** there are sessions, windows or panes already */
   'conflict.not_empty': Record<string, never>;
@@ -1176,6 +1227,12 @@ export interface VerbCalls {
   'events.subscribe': { params: EventsSubscribeParams; result: EventsSubscribeResult };
   /** make an address that lets one more browser in, once, within ten minutes */
   'pair.new': { params: Record<string, never>; result: PairNewResult };
+  /** make a link with which a browser that is not paired sees a pane or a session, for a while */
+  'share.create': { params: ShareCreateParams; result: ShareCreateResult };
+  /** list the links that are good */
+  'share.list': { params: Record<string, never>; result: ShareListResult };
+  /** end a link, and what is open by it */
+  'share.revoke': { params: ShareRevokeParams; result: Record<string, never> };
   /** give a program an identity, or rights to one, of what the caller has */
   'grant.issue': { params: GrantIssueParams; result: GrantIssueResult };
   /** list the grants that the caller may know of */

@@ -17,7 +17,8 @@ var forms = map[string]struct {
 		regexp.MustCompile(`^(server:root|(session:s|window:w|pane:p)(0|[1-9][0-9]{0,9}))$`),
 		"server:root, or a resource such as session:s0, window:w0 or pane:p0",
 	},
-	"grant":  {regexp.MustCompile(`^[gl]_[0-9a-f]{16}$`), "the id of a grant or a link"},
+	"grant":  {regexp.MustCompile(`^g_[0-9a-f]{16}$`), "a grant's id, which looks like g_0123456789abcdef"},
+	"share":  {regexp.MustCompile(`^l_[0-9a-f]{16}$`), "a link's id, which looks like l_0123456789abcdef"},
 	"device": {regexp.MustCompile(`^d_[0-9a-f]{16}$`), "a browser's id, which looks like d_0123456789abcdef"},
 	"checkpoint": {
 		regexp.MustCompile(`^c[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`),

@@ -14,6 +14,7 @@ __spawn_precmd() {
 
 __spawn_first() {
   builtin local ret=$?
+  builtin emulate -L zsh
   __spawn_precmd $ret
   # A prompt may be made anew by a later hook: from the next prompt on this one is the last.
   precmd_functions=(${precmd_functions:#__spawn_last} __spawn_last)
@@ -24,6 +25,7 @@ __spawn_first() {
 # The prompt names the nonce, as element 99 of what it shows of psvar, and does not hold it: it may be exported.
 __spawn_last() {
   builtin local ret=$?
+  builtin emulate -L zsh
   [[ ${psvar[99]-} == $__spawn_nonce ]] || psvar[99]=$__spawn_nonce
   [[ $PS1 == *'133;A;nonce='* ]] || PS1=$'%{\e]133;A;nonce=%99v\a%}'$PS1$'%{\e]133;B;nonce=%99v\a%}'
   builtin return $ret
