@@ -15,6 +15,7 @@ import (
 	"spawn/internal/sessiond/wire"
 	"spawn/internal/supervisor/fanout"
 	"spawn/internal/supervisor/fleet"
+	"spawn/internal/supervisor/shellmarks"
 )
 
 const (
@@ -175,11 +176,17 @@ func isOver(err error) bool {
 	return errors.As(err, &refusal) && !refusal.Held()
 }
 
+// marksPrompts reports whether the worker was started with a shell that marks its prompts. Of an adopted one that is not known.
+func marksPrompts(h *fleet.Handle) bool {
+	spec, launched := h.Launched()
+	return launched && shellmarks.Dressed(spec.Env)
+}
+
 // connect gives a handle its hub. From here on viewers can attach, whether the hub runs already or not.
 func (p *pane) connect(h *fleet.Handle) *fanout.Hub {
 	hub := fanout.New(h, h.Hello(), fanout.Options{
 		Busy: fleet.ErrBusy, Changed: p.changed, Title: p.Facts().Title, ViewersMax: p.viewersMax, Report: p.onReport,
-		Removed: func() bool { return p.asked.Load() && !p.stays.Load() }, Nonce: p.nonce,
+		Removed: func() bool { return p.asked.Load() && !p.stays.Load() }, Nonce: p.nonce, Marks: marksPrompts(h),
 	})
 	p.mu.Lock()
 	defer p.mu.Unlock()

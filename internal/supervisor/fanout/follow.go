@@ -20,7 +20,9 @@ type Prompt struct {
 	Ended *turns.Mark // the D of the last command; nil while none has come, and for a command that had none
 	Ends  bool        // a B has come: prompts of this shell have an end
 	Marks uint64      // how many marks have come
-	Voice turns.Voice // whose marks those are
+	// Awaited says that the shell will mark its prompts: it was started so. It is false too when nobody knows.
+	Awaited bool
+	Voice   turns.Voice // whose marks those are
 }
 
 // At reports whether the shell waits for a command.

@@ -68,6 +68,8 @@ type Options struct {
 	Title, Cwd string
 	// Nonce is what the shell was given to put into its marks; "" for nothing. It is logged nowhere.
 	Nonce string
+	// Marks says that the shell has just been started with a script that makes it mark its prompts.
+	Marks bool
 }
 
 func (o Options) viewersMax() int {
@@ -161,6 +163,7 @@ func New(src Source, hello wire.Hello, o Options) *Hub {
 	h := &Hub{src: src, name: rand.Text(), o: o, hello: hello, done: make(chan struct{})}
 	h.mu.output.lane, h.mu.history.lane = &h.output, &h.history
 	h.mu.prompt.Voice.Nonce = o.Nonce
+	h.mu.prompt.Awaited = o.Marks
 	h.mu.facts = Facts{Title: o.Title, Cwd: o.Cwd, Cols: hello.Cols, Rows: hello.Rows}
 	h.mu.orders.sent.size = size{hello.Cols, hello.Rows}
 	h.mu.orders.wanted.size = h.mu.orders.sent.size

@@ -171,10 +171,16 @@ func (s Scripts) Dress(session string, argv, env []string) (dressedArgv, dressed
 
 // Renew returns the environment of a shell that was dressed for another session, for one that takes its place.
 func (s Scripts) Renew(session string, env []string) []string {
-	if _, dressed := lookup(env, nonceName); !dressed {
+	if !Dressed(env) {
 		return env
 	}
 	return with(env, nonceName, s.Nonce(session))
+}
+
+// Dressed reports whether a shell that starts with the environment reads a script, and so will mark its prompts.
+func Dressed(env []string) bool {
+	_, dressed := lookup(env, nonceName)
+	return dressed
 }
 
 // nonceName is how a script is told its nonce; the script takes it out of the environment.

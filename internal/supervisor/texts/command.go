@@ -42,13 +42,13 @@ func (e *ending) mark(m turns.Mark) {
 // command waits for the end of a command, by the shell's marks. With fresh it is the end of one that ends from
 // now on; else a shell that runs none has ended its last command already.
 func (w *waiter) command(ctx context.Context, fresh bool) (verbs.PaneWaitResult, error) {
-	grace, unsaid := time.NewTimer(marksGrace), time.NewTimer(promptGrace)
+	first := w.f.Take()
+	grace, unsaid := time.NewTimer(graceOf(first.Prompt)), time.NewTimer(promptGrace)
 	defer grace.Stop()
 	defer unsaid.Stop()
 	unsaid.Stop()
 	var end ending
-	for {
-		h := w.f.Take()
+	for h := first; ; h = w.f.Take() {
 		back := end.back
 		end.hear(h)
 		switch {

@@ -18,6 +18,8 @@ const (
 	// marksGrace is how long a shell that has marked nothing yet may take to its first prompt, and one whose
 	// command is over to make the next.
 	marksGrace = 3 * time.Second
+	// startGrace is that of a shell that was started to mark its prompts: what its user's files do first may take long.
+	startGrace = 15 * time.Second
 	// promptGrace is how long a run waits for the prompt behind its command, and the next one for news of a
 	// command's end, which comes a little after it.
 	promptGrace = 500 * time.Millisecond

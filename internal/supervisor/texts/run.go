@@ -122,11 +122,11 @@ func busy() error {
 
 // awaitPrompt gives the shell a moment to start or to come back to its prompt: that news is a little late.
 func (r *Runs) awaitPrompt(ctx context.Context, pane string, f Follower) error {
-	start, back := time.NewTimer(marksGrace), time.NewTimer(promptGrace)
+	h := f.Take()
+	start, back := time.NewTimer(graceOf(h.Prompt)), time.NewTimer(promptGrace)
 	defer start.Stop()
 	defer back.Stop()
-	for {
-		h := f.Take()
+	for ; ; h = f.Take() {
 		open := r.stillOpen(pane, h.Prompt)
 		switch {
 		case h.Exit != nil || h.Ended:
@@ -154,6 +154,14 @@ func (r *Runs) awaitPrompt(ctx context.Context, pane string, f Follower) error {
 			return late(ctx, "the shell did not come to its prompt in time; nothing was typed")
 		}
 	}
+}
+
+// graceOf is how long the first mark of a shell is waited for.
+func graceOf(p fanout.Prompt) time.Duration {
+	if p.Awaited && p.Last == 0 {
+		return startGrace
+	}
+	return marksGrace
 }
 
 // commandLine is what is typed for a command. A shell that takes pastes gets one, so that several lines are one

@@ -54,6 +54,30 @@ func TestALineIsTypedInTheWayThatTheShellTakesIt(t *testing.T) {
 	})
 }
 
+// A shell that was started to mark its prompts may be long in reading its user's files.
+func TestAShellThatWillMarkIsGivenTime(t *testing.T) {
+	bubble(t, func(s *screen) {
+		var runs Runs
+		s.heard.Prompt.Awaited = true
+		run, wait := s.run(s.Context(), &runs, "ls"), s.wait(s.Context(), verbs.PaneWaitParams{Command: true})
+		<-time.After(startGrace - 1)
+		s.mark("A", "B")
+		if r := <-wait; r.err != nil {
+			s.Errorf("%+v", r)
+		}
+		s.mark("C", "D;0", "A", "B")
+		if r := <-run; r.err != nil {
+			s.Errorf("%+v", r)
+		}
+	})
+	bubble(t, func(s *screen) {
+		s.heard.Prompt.Awaited = true
+		if r := <-s.wait(s.Context(), verbs.PaneWaitParams{Command: true}); !refused(r.err, verbs.CodeNoMarks) || r.result.WaitedMS != uint32(startGrace.Milliseconds()) {
+			s.Errorf("%+v", r)
+		}
+	})
+}
+
 func TestNothingIsTypedUnlessTheShellIsAtItsPrompt(t *testing.T) {
 	bubble(t, func(s *screen) {
 		var runs Runs

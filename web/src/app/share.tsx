@@ -241,7 +241,7 @@ function DeviceEntry({ device, desk }: { device: Device; desk: Desk }) {
         <b>{name}</b>
         {own && <span class="faint"> this browser</span>}
         <div class="faint">
-          {device.online ? 'Connected now.' : `Here ${agoText(device.last_seen, Date.now())}.`}{' '}
+          {device.online ? 'Connected now.' : `Here ${agoText(device.seen_at, Date.now())}.`}{' '}
           Paired {agoText(device.paired_at, Date.now())}.
         </div>
       </div>
