@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"spawn/internal/sessiond/wire"
+	"spawn/internal/unmet"
 )
 
 const (
@@ -58,9 +59,7 @@ func TestWhoHasTheNumberOfADeadWorkerIsNotKilled(t *testing.T) {
 // runInNamespace runs this test again, alone, as process 1 of a namespace: when it ends, so does all that it started.
 func runInNamespace(t *testing.T) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("a namespace of process ids takes root")
-	}
+	unmet.Root(t, "make a namespace of process ids")
 	for range namespacesMax {
 		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
 		cmd.Env = append(os.Environ(), inNamespace+"=1")
@@ -68,14 +67,14 @@ func runInNamespace(t *testing.T) {
 		said, err := cmd.CombinedOutput()
 		switch {
 		case errors.Is(err, syscall.EPERM):
-			t.Skip("no namespace of process ids is allowed here")
+			unmet.Skip(t, "no namespace of process ids is allowed here")
 		case strings.Contains(string(said), numberTaken):
 			continue
 		case err != nil:
 			t.Fatalf("%v: %s", err, said)
 		}
 		if strings.Contains(string(said), numberRefused) {
-			t.Skip(numberRefused)
+			unmet.Skip(t, numberRefused)
 		}
 		return
 	}
