@@ -49,8 +49,6 @@ func TestLimitsAreTheSpecs(t *testing.T) {
 		{"3", "bytes of a folder's path, for sockets of 107", endpoint.FolderPathMax, 107 - len("/") - 36 - len(".lifecycle.sock")},
 
 		{"4.1", "seconds between two looks", seconds(foregroundEvery), 1},
-		{"4.1", "quick looks after the last news", foregroundQuietMax, 3},
-		{"4.1", "seconds between two looks where there is no news", seconds(foregroundIdleEvery), 30},
 		{"4.1", "characters of a name", foreground.NameRunesMax, 64},
 		{"4.1", "characters of a FOREGROUND", wire.ForegroundRunesMax, 64},
 

@@ -127,6 +127,24 @@ test(
     }),
 );
 
+test('a program that is restarted is shown in the same tab, and takes keys', { skip }, async () =>
+  withPage(await spawnd.freshUrl(), {}, async (page) => {
+    await knownShell(page);
+    await typeLine(page, 'echo before');
+    await untilScreen(page, /^before$/);
+    const pane = await page.evaluate(() => window.spawn.state().active);
+    await spawnd.cli('pane', 'restart', '--pane', pane, '--', 'bash', '--noprofile', '--norc');
+    await until(page, () => !/^before$/m.test(window.spawn.screenText()));
+    await untilLive(page);
+    await knownShell(page);
+    await typeLine(page, 'echo after');
+    await untilScreen(page, /^after$/);
+    const after = await page.evaluate(() => window.spawn.state());
+    assert.equal(after.active, pane);
+    assert.equal(after.panes.find(({ id }) => id === pane).state, 'running');
+  }),
+);
+
 const vim = ['/usr/bin/vim', '/usr/local/bin/vim'].some(existsSync);
 
 test(

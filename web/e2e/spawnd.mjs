@@ -88,6 +88,11 @@ export class Spawnd {
     return /https?:\/\/\S+/.exec(stdout)[0];
   }
 
+  /** What a command says. */
+  async cli(...args) {
+    return (await run(binary, args, { env: this.env })).stdout;
+  }
+
   /** The worker processes of this instance, by session id. */
   async workers() {
     const found = new Map();
