@@ -14,8 +14,7 @@ const run = promisify(execFile);
 export const binary = process.env.SPAWND_BIN ?? '';
 
 /** Why a test that needs something is left out, or false; it is not where SPAWN_REQUIRE_ALL=1 wants every test, and fails. */
-export const without = (need, why) =>
-  need || process.env.SPAWN_REQUIRE_ALL === '1' ? false : why;
+export const without = (need, why) => (need || process.env.SPAWN_REQUIRE_ALL === '1' ? false : why);
 
 /** Why all of these tests are left out, or false. */
 export const skip = without(binary, 'SPAWND_BIN names no binary');
