@@ -19,7 +19,7 @@ import {
   untilScreen,
 } from './browser.mjs';
 import { drive, knownShell, visit } from './person.mjs';
-import { Spawnd, skip } from './spawnd.mjs';
+import { Spawnd, skip, without } from './spawnd.mjs';
 
 let spawnd;
 
@@ -149,7 +149,7 @@ const vim = ['/usr/bin/vim', '/usr/local/bin/vim'].some(existsSync);
 
 test(
   'vim goes on through a reload of the page',
-  { skip: skip || (!vim && 'vim is not installed') },
+  { skip: skip || without(vim, 'vim is not installed') },
   async () =>
     withPage(await spawnd.freshUrl(), {}, async (page) => {
       await knownShell(page);
@@ -180,7 +180,7 @@ const monitor = monitors.find((name) =>
 
 test(
   'a process monitor goes on through a reload of the page',
-  { skip: skip || (!monitor && 'neither htop nor top is installed') },
+  { skip: skip || without(monitor, 'neither htop nor top is installed') },
   async () =>
     withPage(await spawnd.freshUrl(), {}, async (page) => {
       await knownShell(page);

@@ -16,16 +16,18 @@ type corpusCase struct {
 	requests    []oracleRequest
 }
 
-// readCorpus reads the shared cases from $SPAWN_CORPUS, or from beside the
-// repository.
+// readCorpus reads the cases of public suites in $SPAWN_CORPUS. They are other projects' and no part of the repository, so who
+// has none lacks nothing that the system has to have.
 func readCorpus(t *testing.T) []corpusCase {
 	t.Helper()
 	dir := os.Getenv("SPAWN_CORPUS")
 	if dir == "" {
-		dir = filepath.Join(repository(t), "..", "shared", "corpus")
+		t.Skip("SPAWN_CORPUS names no folder with cases of public suites")
 	}
 	f, err := os.Open(filepath.Join(dir, "cases.jsonl"))
-	mustHave(t, err, "the shared corpus (SPAWN_CORPUS)")
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer f.Close()
 	var cases []corpusCase
 	lines := bufio.NewScanner(f)
