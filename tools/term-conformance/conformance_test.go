@@ -44,15 +44,18 @@ func explained(t *testing.T) explanations {
 	return e
 }
 
-// sharedCorpus is the file of cases from public suites. They are other projects' and no part of the repository, so who has
-// none lacks nothing that the system has to have.
+// sharedCorpus is the file of cases from public suites, in $SPAWN_CORPUS or beside the repository. They are other projects'
+// and no part of it, so who has none lacks nothing that the system has to have.
 func sharedCorpus(t *testing.T) string {
 	t.Helper()
-	dir := os.Getenv("SPAWN_CORPUS")
-	if dir == "" {
-		t.Skip("SPAWN_CORPUS names no folder with cases of public suites")
+	if dir := os.Getenv("SPAWN_CORPUS"); dir != "" {
+		return filepath.Join(dir, "cases.jsonl")
 	}
-	return filepath.Join(dir, "cases.jsonl")
+	path := filepath.Join(repository, "..", "shared", "corpus", "cases.jsonl")
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		t.Skipf("no cases of public suites: SPAWN_CORPUS names no folder, and %s is not there", path)
+	}
+	return path
 }
 
 // judge fails on what makes a run of the command fail, and on figures that the document doesn't tell.
