@@ -44,7 +44,7 @@ var floor = map[string][]string{
 	},
 
 	"internal/supervisor/loopback":    {},
-	"internal/supervisor/config":      {"internal/strictjson", "internal/supervisor/loopback"},
+	"internal/supervisor/config":      {"internal/strictjson", "internal/supervisor/loopback", "internal/supervisor/topology"},
 	"internal/supervisor/loginenv":    {},
 	"internal/supervisor/shellmarks":  {},
 	"internal/supervisor/turns":       {},

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -70,7 +71,7 @@ func showRecord(out *tabwriter.Writer, s shape.Struct, src verbs.Raw) error {
 		case m.Kind == shape.List && m.Elem == shape.Record:
 			tables = append(tables, m)
 		default:
-			_, err = fmt.Fprintf(out, "%s\t%s\n", heading(m), cell(v))
+			_, err = fmt.Fprintf(out, "%s\t%s\n", heading(m), cellOf(m, v))
 		}
 		if err != nil {
 			return err
@@ -97,7 +98,7 @@ func showTable(out io.Writer, s shape.Struct, src verbs.Raw) error {
 	for _, row := range rows {
 		var cells []string
 		for _, m := range s.Members {
-			cells = append(cells, cell(row[m.Name]))
+			cells = append(cells, cellOf(m, row[m.Name]))
 		}
 		if _, err := fmt.Fprintln(out, strings.Join(cells, "\t")); err != nil {
 			return err
@@ -107,6 +108,21 @@ func showTable(out io.Writer, s shape.Struct, src verbs.Raw) error {
 }
 
 func heading(m shape.Member) string { return strings.ToUpper(strings.ReplaceAll(m.Name, "_", " ")) }
+
+// cellOf is a member for a person: a moment is one of this place and its clock, and none a dash.
+func cellOf(m shape.Member, v verbs.Raw) string {
+	var ms int64
+	if !isMoment(m) || strictjson.Unmarshal(v, &ms) != nil {
+		return cell(v)
+	}
+	if ms == 0 {
+		return "-"
+	}
+	return time.UnixMilli(ms).Format(time.DateTime)
+}
+
+// isMoment reports whether a member is in Unix milliseconds, which its name tells in every verb.
+func isMoment(m shape.Member) bool { return m.Kind == shape.Whole && strings.HasSuffix(m.Name, "_at") }
 
 // cell is one value for a person: texts without quotation marks, lists with commas, nothing as a dash.
 func cell(v verbs.Raw) string {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -127,5 +128,37 @@ func TestTheHumanFormHasEveryMember(t *testing.T) {
 	}
 	if want := "SIZE  7\nCODE  -\nLIST  a, b\nKEY   k3\nON    false\nKEY\nk1\nk2\n"; out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+// A moment is shown as one, and the name of a member tells whether it is one.
+func TestMomentsAreShownAsMoments(t *testing.T) {
+	type result struct {
+		MadeAt int64 `json:"made_at" help:"when it was made, in Unix milliseconds"`
+		UsedAt int64 `json:"used_at" help:"when it was used, in Unix milliseconds; 0 for never"`
+	}
+	made := time.Date(2026, 3, 1, 14, 5, 6, 789e6, time.Local)
+	var out strings.Builder
+	r := result{MadeAt: made.UnixMilli()}
+	if err := show(&out, verbs.Verb{Name: "x.y", Result: shape.Of(r)}, r); err != nil {
+		t.Fatal(err)
+	}
+	if want := "MADE AT  2026-03-01 14:05:06\nUSED AT  -\n"; out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+	var check func(name string, s shape.Struct)
+	check = func(name string, s shape.Struct) {
+		for _, m := range s.Members {
+			if told := strings.Contains(m.Help, "in Unix milliseconds"); told != isMoment(m) {
+				t.Errorf("%s: %s %q", name, m.Name, m.Help)
+			}
+			if m.Of != nil {
+				check(name, *m.Of)
+			}
+		}
+	}
+	for _, v := range verbs.Table() {
+		check(v.Name, v.Params)
+		check(v.Name, v.Result)
 	}
 }

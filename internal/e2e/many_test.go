@@ -97,7 +97,6 @@ func wantAllRunning(t *testing.T, listed, started []verbs.Pane) {
 // dump crashes spawnd in the way that makes it print its goroutines, and counts them.
 func dump(t *testing.T, d *rig.Daemon) {
 	t.Helper()
-	t.Helper()
 	_ = d.Cmd.Process.Signal(syscall.SIGQUIT)
 	_ = d.Wait()
 	n := strings.Count(d.Log.String(), "\ngoroutine ")

@@ -27,7 +27,7 @@ func TestPeersThatStayHoldUpNobody(t *testing.T) {
 	h := rig.NewHost(t)
 	d := h.Serve()
 	pane := h.NewPane(verbs.PaneNewParams{Argv: []string{"cat"}})
-	other := h.Follow(h.StartLoad(1, linesPerSecond), rig.History)
+	other := h.Follow(h.StartLoad(1, rig.LinesPerSecond), rig.History)
 	requireEcho(h, pane.ID, "before")
 	files := rig.Descriptors(t, pane.PID)
 	ask, err := wire.AppendReplayReq(nil, 1<<30)

@@ -24,6 +24,7 @@ import (
 	"spawn/internal/strictjson"
 	"spawn/internal/supervisor/verbs"
 	"spawn/internal/supervisor/verbs/dial"
+	"spawn/internal/unmet"
 )
 
 const (
@@ -64,7 +65,7 @@ func TestReplayEqualsTheLiveScreenOfRealPrograms(t *testing.T) {
 	for i, p := range programs {
 		t.Run(p.name, func(t *testing.T) {
 			if _, err := exec.LookPath(p.argv[0]); err != nil {
-				skipOrFail(t, p.argv[0]+" is not installed")
+				unmet.Skip(t, "%s is not installed", p.argv[0])
 			}
 			raw, moments := play(t, h, p, rand.New(rand.NewPCG(seed, uint64(i))))
 			compareOurs(t, raw, moments)
@@ -76,14 +77,6 @@ func TestReplayEqualsTheLiveScreenOfRealPrograms(t *testing.T) {
 	h.CloseAll()
 	d.Stop()
 	h.AwaitNothingLeft()
-}
-
-func skipOrFail(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("SPAWN_REQUIRE_ALL") != "" {
-		t.Fatal(why)
-	}
-	t.Skip(why)
 }
 
 // play starts the program once a viewer is there to record it from its first byte, then types and takes
@@ -224,7 +217,7 @@ func compareOracle(t *testing.T, raw []byte, moments []moment) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(root, "web/node_modules/@xterm/headless")); err != nil {
-		skipOrFail(t, "the page's modules are not installed (make web-deps), so xterm.js is not asked")
+		unmet.Skip(t, "the page's modules are not installed (make web-deps), so xterm.js is not asked")
 	}
 	var in bytes.Buffer
 	for i, m := range moments {

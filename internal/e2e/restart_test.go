@@ -95,7 +95,7 @@ func TestARestartThatFailsKeepsThePane(t *testing.T) {
 	d := h.Serve()
 	was := h.NewPane(verbs.PaneNewParams{Argv: []string{"cat"}})
 	said, code := h.Run("pane", "restart", "--pane", was.ID, "--", "/missing/program")
-	if code != 6 || !strings.Contains(said, "no such program") {
+	if code != rig.ExitUnavailable || !strings.Contains(said, "no such program") {
 		t.Errorf("exit code %d, %q", code, said)
 	}
 	if now := h.Pane(was.ID); now.State != verbs.PaneLost || now.ExitCode != nil || now.Signal != "" {

@@ -15,11 +15,7 @@ import (
 	"spawn/internal/e2e/rig"
 )
 
-const (
-	twinRounds     = 200
-	exitConflict   = 5
-	linesPerSecond = 100 // of a generator
-)
+const twinRounds = 200
 
 // Two supervisors that start at once: one serves, the other ends with its own code and has touched nothing.
 func TestSupervisorsNeverShareAFolder(t *testing.T) {
@@ -27,11 +23,11 @@ func TestSupervisorsNeverShareAFolder(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	h := rig.NewHost(t)
 	first := h.Serve()
-	terminal := h.StartLoad(seed, linesPerSecond)
+	terminal := h.StartLoad(seed, rig.LinesPerSecond)
 	first.Kill()
 	for round := range twinRounds {
 		winner, loser := startTwins(h, random)
-		if loser.Cmd.ProcessState.ExitCode() != exitConflict {
+		if loser.Cmd.ProcessState.ExitCode() != rig.ExitConflict {
 			t.Fatalf("round %d: the second spawnd ended with %v\n%s", round, loser.Cmd.ProcessState, loser.Log)
 		}
 		if p := h.Pane(terminal.Pane.ID); p.PID != terminal.Pane.PID {

@@ -49,8 +49,6 @@ func TestLimitsAreTheSpecs(t *testing.T) {
 		{"3", "bytes of a folder's path, for sockets of 107", endpoint.FolderPathMax, 107 - len("/") - 36 - len(".lifecycle.sock")},
 
 		{"4.1", "seconds between two looks", seconds(foregroundEvery), 1},
-		{"4.1", "quick looks after the last news", foregroundQuietMax, 3},
-		{"4.1", "seconds between two looks where there is no news", seconds(foregroundIdleEvery), 30},
 		{"4.1", "characters of a name", foreground.NameRunesMax, 64},
 		{"4.1", "characters of a FOREGROUND", wire.ForegroundRunesMax, 64},
 
@@ -101,7 +99,7 @@ func TestLimitsAreAsChosen(t *testing.T) {
 		"ms, background jobs at the end": {milliseconds(drainMax), 2000},
 		"ms, terminal open again":        {milliseconds(reopenEvery), 250},
 		"ms, between TERM, HUP, KILL":    {milliseconds(graceMax), 1500},
-		"ms, foreground when quiet":      {milliseconds(foregroundIdleEvery), 60_000},
+		"ms, foreground when quiet":      {milliseconds(foregroundIdleEvery), 30_000},
 		"ms, after a failed accept":      {milliseconds(acceptRetry), 50},
 		"ms, dial":                       {milliseconds(endpoint.DialDeadline), 5000},
 	} {

@@ -64,7 +64,7 @@ func (s verbServer) NewWindow(ctx context.Context, p verbs.WindowNewParams) (ver
 	if err != nil {
 		return verbs.WindowResult{}, verbError(err)
 	}
-	return windowResult(s.panes.arrangement(), row.Window, nil)
+	return s.windowResult(s.panes.arrangement(), row.Window, nil)
 }
 
 func (s verbServer) Windows(_ context.Context, p verbs.WindowListParams) ([]verbs.Window, error) {
@@ -76,12 +76,13 @@ func (s verbServer) Windows(_ context.Context, p verbs.WindowListParams) ([]verb
 		}
 		windows = tree.WindowsOf(p.Session)
 	}
-	return mapped(windows, func(w topology.Window) verbs.Window { return verbWindow(tree, w) }), nil
+	presets := s.inForce.floatPresets()
+	return mapped(windows, func(w topology.Window) verbs.Window { return verbWindow(tree, w, presets) }), nil
 }
 
 func (s verbServer) RenameWindow(_ context.Context, p verbs.WindowRenameParams) (verbs.WindowResult, error) {
 	tree, err := s.panes.change(func(t topology.Tree) (topology.Tree, error) { return t.Rename(p.Window, p.Name) }, p.Window)
-	return windowResult(tree, p.Window, err)
+	return s.windowResult(tree, p.Window, err)
 }
 
 func (s verbServer) CloseWindow(ctx context.Context, p verbs.WindowParams) (verbs.Empty, error) {
@@ -101,11 +102,11 @@ func (s verbServer) MoveWindow(_ context.Context, p verbs.WindowMoveParams) (ver
 		ids = append(ids, p.Session)
 	}
 	tree, err := s.panes.change(move, ids...)
-	return windowResult(tree, p.Window, err)
+	return s.windowResult(tree, p.Window, err)
 }
 
 // windowResult tells of a window after an operation that gave err.
-func windowResult(t topology.Tree, id string, err error) (verbs.WindowResult, error) {
+func (s verbServer) windowResult(t topology.Tree, id string, err error) (verbs.WindowResult, error) {
 	w, known := t.Window(id)
 	if err == nil && !known {
 		err = there(t, id) // it has been closed meanwhile
@@ -113,7 +114,7 @@ func windowResult(t topology.Tree, id string, err error) (verbs.WindowResult, er
 	if err != nil {
 		return verbs.WindowResult{}, verbError(err)
 	}
-	return verbs.WindowResult{Window: verbWindow(t, w)}, nil
+	return verbs.WindowResult{Window: verbWindow(t, w, s.inForce.floatPresets())}, nil
 }
 
 func verbSession(t topology.Tree, s topology.Session) verbs.Session {
@@ -123,7 +124,7 @@ func verbSession(t topology.Tree, s topology.Session) verbs.Session {
 	}
 }
 
-func verbWindow(t topology.Tree, w topology.Window) verbs.Window {
+func verbWindow(t topology.Tree, w topology.Window, presets topology.Presets) verbs.Window {
 	out := verbs.Window{
 		Window: w.ID, Session: w.Session, Name: w.Name, Revision: w.Revision, Active: w.Active, Zoomed: w.Zoomed,
 		Nodes: mapped(w.Nodes, func(n topology.Node) verbs.Node {
@@ -132,18 +133,14 @@ func verbWindow(t topology.Tree, w topology.Window) verbs.Window {
 	}
 	for _, p := range t.PanesOf(w.ID) {
 		if p.Float != nil {
-			out.Floats = append(out.Floats, placed(p.ID, *p.Float))
+			out.Floats = append(out.Floats, placed(p.ID, *p.Float, presets))
 		}
 	}
 	return out
 }
 
-// presets are those that floats may name. Settings have none, so every float is what was asked for and the
-// built-in rest.
-var presets topology.Presets
-
 // placed is a float as it is to be drawn.
-func placed(pane string, f topology.Float) verbs.Placed {
+func placed(pane string, f topology.Float, presets topology.Presets) verbs.Placed {
 	g, _ := presets.Resolve(f)
 	return verbs.Placed{
 		Pane: pane, Z: f.Z, Preset: f.Preset, Width: string(g.Width), Height: string(g.Height), Anchor: string(g.Anchor), X: *g.X, Y: *g.Y,

@@ -80,7 +80,7 @@ func (s verbServer) TagPane(_ context.Context, p verbs.PaneTagParams) (verbs.Pan
 func (s verbServer) moved(pane string, op func(topology.Tree) (topology.Tree, error), others ...string) (verbs.WindowResult, error) {
 	tree, err := s.panes.change(op, append(others, pane)...)
 	at, _ := tree.Pane(pane)
-	return windowResult(tree, at.Window, err)
+	return s.windowResult(tree, at.Window, err)
 }
 
 func spotBeside(pane, axis string, before bool, ratio uint16) topology.Spot {

@@ -73,7 +73,7 @@ func (s verbServer) RevokeGrant(ctx context.Context, p verbs.GrantRevokeParams) 
 func (s verbServer) Devices(context.Context, verbs.Empty) (verbs.DeviceListResult, error) {
 	return verbs.DeviceListResult{Devices: mapped(s.door.Devices(), func(d access.Device) verbs.Device {
 		return verbs.Device{
-			Device: d.ID, Name: d.Name, PairedAt: time.Unix(d.CreatedAt, 0).UnixMilli(), LastSeen: time.Unix(d.LastSeen, 0).UnixMilli(),
+			Device: d.ID, Name: d.Name, PairedAt: time.Unix(d.CreatedAt, 0).UnixMilli(), SeenAt: time.Unix(d.LastSeen, 0).UnixMilli(),
 			Online: s.admitted.online(access.Principal{Kind: access.KindDevice, ID: d.ID}),
 		}
 	})}, nil

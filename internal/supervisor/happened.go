@@ -121,7 +121,7 @@ func (ps *panes) commitLocked(before, after topology.Tree, also aside) {
 	if c == nil {
 		return
 	}
-	t := telling{after: after, unstarted: c.unstarted}
+	t := telling{after: after, unstarted: c.unstarted, presets: ps.inForce.floatPresets()}
 	for _, change := range topology.Diff(before, after) {
 		t.add(change)
 	}
@@ -167,6 +167,7 @@ type telling struct {
 	gone             []access.Resource
 	moved            bool // something lies elsewhere, under other rights
 	unstarted        map[string]bool
+	presets          topology.Presets
 }
 
 func (t *telling) add(c topology.Change) {
@@ -238,7 +239,7 @@ func (t *telling) pane(c topology.Change) map[string]any {
 	p, _ := t.after.Pane(c.Pane)
 	switch c.Kind {
 	case topology.PaneCreated:
-		d := layered(floating(map[string]any{"window": p.Window, "name": p.Name}, p), p)
+		d := layered(floating(map[string]any{"window": p.Window, "name": p.Name}, p, t.presets), p)
 		if len(p.Tags) > 0 {
 			d["tags"] = tagTexts(p.Tags)
 		}
@@ -255,7 +256,7 @@ func (t *telling) pane(c topology.Change) map[string]any {
 	case topology.PaneTitled:
 		return map[string]any{"title": p.Title}
 	case topology.PaneMoved:
-		return layered(floating(map[string]any{"window": p.Window}, p), p)
+		return layered(floating(map[string]any{"window": p.Window}, p, t.presets), p)
 	case topology.PaneTagged:
 		return map[string]any{"tags": tagTexts(p.Tags)}
 	case topology.PaneExited:
@@ -275,9 +276,9 @@ func given(d map[string]any, name, text string) map[string]any {
 }
 
 // floating says how a float is drawn, as window.list does: its title is a person's or a program's words.
-func floating(d map[string]any, p topology.Pane) map[string]any {
+func floating(d map[string]any, p topology.Pane, presets topology.Presets) map[string]any {
 	if p.Float != nil {
-		d["float"] = raw(placed(p.ID, *p.Float))
+		d["float"] = raw(placed(p.ID, *p.Float, presets))
 	}
 	return d
 }

@@ -12,6 +12,7 @@ import (
 
 	"spawn/internal/strictjson"
 	"spawn/internal/supervisor/access"
+	"spawn/internal/supervisor/config"
 	"spawn/internal/supervisor/events"
 	"spawn/internal/supervisor/topology"
 )
@@ -26,7 +27,7 @@ type story struct {
 
 func newStory(t *testing.T) *story {
 	s := &story{t: t}
-	s.ps = &panes{}
+	s.ps = &panes{inForce: config.Default}
 	s.ps.told = newChronicle(s.ps, "spawn/test", slog.New(slog.NewTextHandler(&s.logged, nil)))
 	t.Cleanup(func() { s.ps.told.Close() })
 	var err error

@@ -35,7 +35,7 @@ func TestRowsAreByPlace(t *testing.T) {
 	if tree, err = tree.Lost("p1"); err != nil {
 		t.Fatal(err)
 	}
-	ps := &panes{}
+	ps := &panes{inForce: config.Default}
 	ps.mu.tree = tree
 	want := []struct {
 		id, window string

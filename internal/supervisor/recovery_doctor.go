@@ -75,6 +75,7 @@ func moment(at recovery.Millis) string {
 
 func (k *keeper) probeArchives(context.Context, doctor.Env) doctor.Finding {
 	archives, cut, strange := 0, uint64(0), 0
+	presets := k.panes.inForce.floatPresets()
 	for _, p := range k.panes.current().Panes {
 		if p.Archive == nil {
 			continue
@@ -82,7 +83,7 @@ func (k *keeper) probeArchives(context.Context, doctor.Env) doctor.Finding {
 		archives++
 		cut += p.Archive.CutRows
 		if p.Float != nil {
-			if _, known := floatPresets.Resolve(*p.Float); !known {
+			if _, known := presets.Resolve(*p.Float); !known {
 				strange++
 			}
 		}
@@ -96,9 +97,6 @@ func (k *keeper) probeArchives(context.Context, doctor.Env) doctor.Finding {
 	}
 	return doctor.Finding{Status: status, Message: message}
 }
-
-// floatPresets are those that floats may name. No setting makes any yet, so there is the built-in one alone.
-var floatPresets topology.Presets
 
 func (k *keeper) probeCleanup(context.Context, doctor.Env) doctor.Finding {
 	k.mu.Lock()

@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"spawn/internal/supervisor/config"
 	"spawn/internal/supervisor/recovery"
 	"spawn/internal/supervisor/topology"
 )
@@ -154,7 +155,7 @@ func (g *grove) outlivesTheHost(t *rapid.T) topology.Tree {
 
 // save is what a checkpoint of the tree says when it is read again.
 func (g grove) save(t *rapid.T, p recovery.Policy, rows map[string]recovery.Rows) recovery.Checkpoint {
-	ps := &panes{}
+	ps := &panes{inForce: config.Default}
 	ps.mu.tree = g.tree
 	if rows == nil {
 		rows = map[string]recovery.Rows{}
@@ -266,7 +267,7 @@ func TestARestoreOfMoreThanThereMayBeIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ps := &panes{}
+	ps := &panes{inForce: config.Default}
 	if _, err := ps.restore(read, "owner"); !errors.Is(err, recovery.ErrSize) || recovery.CodeOf(err) != recovery.CodeSize || !ps.mu.tree.Empty() {
 		t.Errorf("%v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"spawn/internal/sessiond/wire"
+	"spawn/internal/supervisor/access"
 	"spawn/internal/supervisor/recovery"
 	"spawn/internal/supervisor/topology"
 )
@@ -81,7 +82,7 @@ func byNumber(tree topology.Tree, terminals map[string]*pane) []*pane {
 func paneFacts(at topology.Pane, t *pane) recovery.PaneFacts {
 	f := recovery.PaneFacts{
 		ID: at.ID, Window: at.Window, Cols: colsUnknown, Rows: rowsUnknown, Running: at.End == nil, Float: savedFloat(at.Float),
-		Tags: mapped(at.Tags, func(t topology.Tag) recovery.Tag { return recovery.Tag(t) }),
+		Tags: mapped(at.Tags, savedTag),
 	}
 	if at.End != nil {
 		f.ExitCode, f.Signal = savedEnd(*at.End)
@@ -99,6 +100,14 @@ func paneFacts(at topology.Pane, t *pane) recovery.PaneFacts {
 		}
 	}
 	return f
+}
+
+// savedTag keeps of the owner what kind of principal it was: an id is of one spawnd alone, and no checkpoint may hold it.
+func savedTag(t topology.Tag) recovery.Tag {
+	if t.Key == topology.OwnerKey {
+		t.Value = string(access.KindOf(t.Value))
+	}
+	return recovery.Tag(t)
 }
 
 // savedEnd leaves out what a checkpoint has no place for: then the end is unknown.

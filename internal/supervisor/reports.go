@@ -152,17 +152,18 @@ func (ps *panes) state(use func([]events.Entity)) {
 			Data: given(d, "zoomed", w.Zoomed), Content: map[string]any{"name": w.Name},
 		})
 	}
+	presets := ps.inForce.floatPresets()
 	for _, p := range tree.Panes {
-		all = append(all, paneEntity(p, places[p.Window], ps.told.vitals[p.ID]))
+		all = append(all, paneEntity(p, places[p.Window], ps.told.vitals[p.ID], presets))
 	}
 	use(all)
 }
 
-func paneEntity(p topology.Pane, at topology.Place, v *vitals) events.Entity {
+func paneEntity(p topology.Pane, at topology.Place, v *vitals, presets topology.Presets) events.Entity {
 	e := events.Entity{
 		Resource: "pane:" + p.ID, Above: []string{"window:" + at.Window, "session:" + at.Session, topology.Root},
 		Data:    layered(ending(map[string]any{"window": p.Window, "exited": p.End != nil}, p.End), p),
-		Content: floating(map[string]any{"name": p.Name, "title": p.Title}, p),
+		Content: floating(map[string]any{"name": p.Name, "title": p.Title}, p, presets),
 	}
 	if len(p.Tags) > 0 {
 		e.Content["tags"] = tagTexts(p.Tags)

@@ -15,6 +15,7 @@ import (
 
 	"spawn/internal/strictjson"
 	"spawn/internal/supervisor/access"
+	"spawn/internal/supervisor/config"
 	"spawn/internal/supervisor/fanout"
 	"spawn/internal/supervisor/page"
 	"spawn/internal/supervisor/topology"
@@ -42,7 +43,7 @@ type named struct {
 
 func newCourt(t *testing.T, unknown access.UnknownPolicy) court {
 	t.Helper()
-	ps := &panes{}
+	ps := &panes{inForce: config.Default}
 	tree, s1, err := topology.Tree{}.NewSession("one")
 	if err == nil {
 		tree, _, err = tree.NewPane(s1.ID, start("1"))

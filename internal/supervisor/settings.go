@@ -85,6 +85,15 @@ func (now inForce) terminalLimits() fleet.Limits {
 func (now inForce) viewersMax() int { return int(now().Viewers.Max) }
 
 // unknown is what a caller may do of whom nothing is known.
+// floatPresets are those that floats may name.
+func (now inForce) floatPresets() topology.Presets {
+	presets := topology.Presets{}
+	for _, p := range now().Floats.Presets {
+		presets[p.Name] = p.Geometry
+	}
+	return presets
+}
+
 func (now inForce) unknown() access.UnknownPolicy {
 	if now().Access.Unknown == config.UnknownRead {
 		return access.UnknownReads

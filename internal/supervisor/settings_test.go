@@ -17,6 +17,7 @@ import (
 	"spawn/internal/supervisor/access"
 	"spawn/internal/supervisor/config"
 	"spawn/internal/supervisor/recovery"
+	"spawn/internal/supervisor/topology"
 )
 
 // readers are the methods of inForce.
@@ -28,6 +29,7 @@ var readers = map[string]func(inForce) any{
 	"terminalSize":     func(now inForce) any { cols, rows := now.terminalSize(); return [...]uint16{cols, rows} },
 	"terminalLimits":   func(now inForce) any { return now.terminalLimits() },
 	"viewersMax":       func(now inForce) any { return now.viewersMax() },
+	"floatPresets":     func(now inForce) any { return now.floatPresets() },
 	"shareMax":         func(now inForce) any { return now.shareMax() },
 	"unknown":          func(now inForce) any { return now.unknown() },
 	"recovery":         func(now inForce) any { return now.recovery() },
@@ -57,6 +59,8 @@ func another(t *testing.T, k config.Key) config.Config {
 		}
 	case []string:
 		value = []string{"/bin/true", "word"}
+	case []config.Preset:
+		value = []config.Preset{{Name: "a.b", Geometry: topology.Geometry{Width: "10"}}}
 	}
 	text, err := strictjson.Marshal(value)
 	if err != nil {

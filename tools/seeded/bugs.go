@@ -26,6 +26,8 @@ const (
 	accessTests     = "./internal/supervisor/access"
 	verbsTests      = "./internal/supervisor/verbs"
 	topologyTests   = "./internal/supervisor/topology"
+	emulatorTests   = "./internal/sessiond/emulator"
+	jsonTests       = "./internal/strictjson"
 )
 
 var bugs = []bug{
@@ -93,6 +95,26 @@ var bugs = []bug{
 	{"reaped-number-signalled", "T29", "internal/sessiond/pty/pty_unix.go", []edit{{
 		"	if t.mu.reaped {\n		return ErrGone\n	}\n	if err := syscall.Kill(-t.pid", "	if err := syscall.Kill(-t.pid",
 	}}, workerTests, "TestRecycledNumberIsNeverSignalled"},
+	{"worker-killed-by-its-number", "T29", "internal/supervisor/fleet/peer_linux.go", []edit{{
+		"unix.PidfdSendSignal(pidfd, unix.SIGKILL, nil, 0)", "unix.Kill(peerPID(conn), unix.SIGKILL)",
+	}}, fleetTests, "TestWhoHasTheNumberOfADeadWorkerIsNotKilled"},
+	{"workers-dialled-one-by-one", "T33", "internal/supervisor/fleet/limits.go", []edit{{
+		"	adoptionsMax = 64", "	adoptionsMax = 1",
+	}}, fleetTests, "TestStoppedWorkersDelayNobody"},
+	{"inherited-lock-passed-on", "T34", "internal/sessiond/endpoint/reservation_unix.go", []edit{{
+		"	unix.CloseOnExec(int(file.Fd()))\n	return &Reservation{", "	return &Reservation{",
+	}}, endpointTests, "TestLockLivesExactlyAsLongAsTheWorker"},
+	{"replay-asks", "T50", "internal/sessiond/emulator/repaint.go", []edit{{
+		"	p.quietModes()\n", "	p.text(\"\\x1b[6n\")\n	p.quietModes()\n",
+	}}, emulatorTests, "TestRepaint.*"},
+	{"duplicate-member-accepted", "T74", "internal/strictjson/strictjson.go", []edit{
+		{"		jsontext.AllowDuplicateNames(false),", "		jsontext.AllowDuplicateNames(true),"},
+		{"	tokens := jsontext.NewDecoder(bytes.NewBuffer(src))", "	tokens := jsontext.NewDecoder(bytes.NewBuffer(src), jsontext.AllowDuplicateNames(true))"},
+	}, jsonTests, "TestUnmarshalRefusesWhatTwoReadersCouldReadTwice"},
+	{"bytes-behind-the-value-accepted", "T74", "internal/strictjson/strictjson.go", []edit{{
+		"	if err := json.Unmarshal(src, fresh.Interface(), decodeOptions); err != nil {",
+		"	if err := json.UnmarshalDecode(jsontext.NewDecoder(bytes.NewBuffer(src)), fresh.Interface(), decodeOptions); err != nil {",
+	}}, jsonTests, "TestUnmarshalRefusesWhatTwoReadersCouldReadTwice"},
 	{"silent-worker-killed", "F5", "internal/supervisor/fleet/decide.go", []edit{{
 		"[]helloFact{helloNone}, leave, CodeSilent}", "[]helloFact{helloNone}, dismiss, CodeSilent}",
 	}}, fleetTests, "TestStoppedWorkersDelayNobody|TestRefusedWorkersAreLeftAlone"},
@@ -124,6 +146,12 @@ var bugs = []bug{
 	{"lock-held-while-reading", "T33", "internal/supervisor/verbs/conn.go", []edit{{
 		"	return ReadLine(c.r, LineBytesMax)", "	c.s.mu.Lock()\n	defer c.s.mu.Unlock()\n	return ReadLine(c.r, LineBytesMax)",
 	}}, verbsTests, "TestDawdlingPeersHoldUpNobody"},
+	{"new-file-takes-a-place", "T21", "internal/supervisor/topology/disk.go", []edit{{
+		"os.O_WRONLY|os.O_CREATE|os.O_EXCL", "os.O_WRONLY|os.O_CREATE|os.O_TRUNC",
+	}}, topologyTests, "TestANewFileTakesNobodysPlace"},
+	{"new-file-of-one-name", "T21", "internal/supervisor/topology/store.go", []edit{{
+		"s.beside(\".new-\" + rand.Text())", "s.beside(\".new-\" + rand.Text()[:0])",
+	}}, topologyTests, "TestANewFileTakesNobodysPlace"},
 	{"rename-not-synced", "F10", "internal/supervisor/topology/store.go", []edit{{
 		"	if err := s.disk.syncDir(filepath.Dir(s.path)); err != nil {\n		return fmt.Errorf(\"save", "	if err := error(nil); err != nil {\n		return fmt.Errorf(\"save",
 	}}, topologyTests, "TestAFailedSaveLeavesOneWholeTree"},

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command seeded tests the tests: it puts each known bug into a copy of the tree and wants the tests that are named
-// for it to fail. A bug that no test notices, one that does not build and one whose place is gone all fail the run.
+// for it to fail. A bug that no test notices, one that does not build and one whose place is gone all fail the run; so does
+// a test that fails, or is not there, without the bug: then its failure with it would say nothing.
 //
 //	seeded [-root DIR] [name ...]     no name: all of them
 package main
@@ -46,17 +47,31 @@ func run(root string, names []string) error {
 		return err
 	}
 	missed := 0
+	sound := map[string]error{} // what came of the tests of a bug without it
 	for _, b := range bugs {
 		if len(names) > 0 && !slices.Contains(names, b.name) {
 			continue
 		}
-		err := b.try(tree)
+		tests := b.folder + " " + b.tests
+		err, known := sound[tests]
+		if !known {
+			err = b.passesWithout(tree)
+			sound[tests] = err
+		}
+		hangs := false
+		if err == nil {
+			hangs, err = b.try(tree)
+		}
 		if err != nil {
 			missed++
 			fmt.Printf("seeded: %-28s %-6s MISSED: %v\n", b.name, b.row, err)
 			continue
 		}
-		fmt.Printf("seeded: %-28s %-6s caught by %s\n", b.name, b.row, b.tests)
+		how := "caught"
+		if hangs {
+			how = "caught, by a hang,"
+		}
+		fmt.Printf("seeded: %-28s %-6s %s by %s\n", b.name, b.row, how, b.tests)
 	}
 	if missed > 0 {
 		return fmt.Errorf("%d bugs were not caught", missed)
@@ -91,32 +106,47 @@ func copyTree(root, to string) error {
 	return nil
 }
 
-// try puts the bug in, wants it to build and its tests to fail, and takes it out again.
-func (b bug) try(tree string) (err error) {
+// passesWithout wants each of the bug's tests to be there and to pass in the sound tree.
+func (b bug) passesWithout(tree string) error {
+	said, err := b.test(tree)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s fails without the bug: %w\n%s", b.tests, err, said)
+	case bytes.Contains(said, []byte("no tests to run")):
+		return fmt.Errorf("there is no test %s", b.tests)
+	}
+	return nil
+}
+
+// test runs the bug's tests in the tree as it is.
+func (b bug) test(tree string) ([]byte, error) {
+	return gotool(tree, "test", "-count=1", "-timeout", testTimeout.String(), "-run", "^("+b.tests+")$", b.folder)
+}
+
+// try puts the bug in, wants it to build and its tests to fail, and takes it out again. It reports whether they failed by
+// running out of time.
+func (b bug) try(tree string) (hangs bool, err error) {
 	path := filepath.Join(tree, b.file)
 	sound, err := os.ReadFile(path)
 	if err != nil {
-		return err
+		return false, err
 	}
 	broken, err := b.apply(sound)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if err := os.WriteFile(path, broken, 0o600); err != nil {
-		return err
+		return false, err
 	}
 	defer func() { err = errors.Join(err, os.WriteFile(path, sound, 0o600)) }()
 	if said, err := gotool(tree, "vet", "./"+filepath.Dir(b.file), b.folder); err != nil {
-		return fmt.Errorf("it does not build: %w\n%s", err, said)
+		return false, fmt.Errorf("it does not build: %w\n%s", err, said)
 	}
-	said, err := gotool(tree, "test", "-count=1", "-timeout", testTimeout.String(), "-run", "^("+b.tests+")$", b.folder)
-	switch {
-	case err == nil && bytes.Contains(said, []byte("no tests to run")):
-		return fmt.Errorf("there is no test %s", b.tests)
-	case err == nil:
-		return fmt.Errorf("%s passes", b.tests)
+	said, err := b.test(tree)
+	if err == nil {
+		return false, fmt.Errorf("%s passes", b.tests)
 	}
-	return nil
+	return bytes.Contains(said, []byte("test timed out after")), nil
 }
 
 // apply returns the source with the bug in it. What the bug replaces must be there exactly once.

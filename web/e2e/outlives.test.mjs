@@ -19,7 +19,7 @@ import {
   untilScreen,
 } from './browser.mjs';
 import { drive, knownShell, newTerminal, visit } from './person.mjs';
-import { Spawnd, skip } from './spawnd.mjs';
+import { Spawnd, skip, without } from './spawnd.mjs';
 
 let spawnd;
 
@@ -124,11 +124,29 @@ test(
     }),
 );
 
+test('a program that is restarted is shown in the same tab, and takes keys', { skip }, async () =>
+  withPage(await spawnd.freshUrl(), {}, async (page) => {
+    await knownShell(page);
+    await typeLine(page, 'echo before');
+    await untilScreen(page, /^before$/);
+    const pane = await page.evaluate(() => window.spawn.state().active);
+    await spawnd.cli('pane', 'restart', '--pane', pane, '--', 'bash', '--noprofile', '--norc');
+    await until(page, () => !/^before$/m.test(window.spawn.screenText()));
+    await untilLive(page);
+    await knownShell(page);
+    await typeLine(page, 'echo after');
+    await untilScreen(page, /^after$/);
+    const after = await page.evaluate(() => window.spawn.state());
+    assert.equal(after.active, pane);
+    assert.equal(after.panes.find(({ id }) => id === pane).state, 'running');
+  }),
+);
+
 const vim = ['/usr/bin/vim', '/usr/local/bin/vim'].some(existsSync);
 
 test(
   'vim goes on through a reload of the page',
-  { skip: skip || (!vim && 'vim is not installed') },
+  { skip: skip || without(vim, 'vim is not installed') },
   async () =>
     withPage(await spawnd.freshUrl(), {}, async (page) => {
       await knownShell(page);
@@ -159,7 +177,7 @@ const monitor = monitors.find((name) =>
 
 test(
   'a process monitor goes on through a reload of the page',
-  { skip: skip || (!monitor && 'neither htop nor top is installed') },
+  { skip: skip || without(monitor, 'neither htop nor top is installed') },
   async () =>
     withPage(await spawnd.freshUrl(), {}, async (page) => {
       await knownShell(page);

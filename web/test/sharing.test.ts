@@ -54,16 +54,16 @@ const device = (id: string, more: object = {}) => ({
   device: id,
   name: '',
   paired_at: 0,
-  last_seen: 0,
+  seen_at: 0,
   online: false,
   ...more,
 });
 
 test('of the paired browsers this one is first, then who is connected, then who was here last', () => {
   const all = [
-    device('old', { last_seen: hour }),
-    device('new', { last_seen: 3 * hour, paired_at: 1 }),
-    device('newer', { last_seen: 3 * hour, paired_at: 2 }),
+    device('old', { seen_at: hour }),
+    device('new', { seen_at: 3 * hour, paired_at: 1 }),
+    device('newer', { seen_at: 3 * hour, paired_at: 2 }),
     device('there', { online: true }),
     device('own'),
   ];
@@ -79,8 +79,8 @@ test('of the paired browsers this one is first, then who is connected, then who 
 test('no more is said of when a browser was here than the host keeps', () => {
   const now = 10 * hour;
   const said = (more: object) => seenText(device('d', more), now);
-  expect(said({ online: true, last_seen: hour })).toBe('Connected now.');
-  expect(said({ last_seen: now })).toBe('Here within the hour.');
-  expect(said({ last_seen: now - hour + 1 })).toBe('Here within the hour.');
-  expect(said({ last_seen: now - hour })).toBe('Here 1 hour ago.');
+  expect(said({ online: true, seen_at: hour })).toBe('Connected now.');
+  expect(said({ seen_at: now })).toBe('Here within the hour.');
+  expect(said({ seen_at: now - hour + 1 })).toBe('Here within the hour.');
+  expect(said({ seen_at: now - hour })).toBe('Here 1 hour ago.');
 });

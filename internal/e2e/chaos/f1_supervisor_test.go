@@ -16,7 +16,7 @@ import (
 
 const (
 	loadPanes      = 20
-	linesPerSecond = 100 // of each generator
+	linesPerSecond = rig.LinesPerSecond
 	pauseMax       = 300 * time.Millisecond
 	// restartMax is how long a start may take that adopts them, ten times what is promised for a machine that does
 	// nothing else.

@@ -144,12 +144,12 @@ func TestF5SupervisorStopped(t *testing.T) {
 		stop(t, d.Cmd.Process.Pid)
 		c.Faults++
 		began := time.Now()
-		if said, code := h.Run("pane", "list"); code != exitUnavailable || !strings.Contains(said, "has shown no life for 5s") {
+		if said, code := h.Run("pane", "list"); code != rig.ExitUnavailable || !strings.Contains(said, "has shown no life for 5s") {
 			t.Errorf("of a stopped spawnd a command says %q and exits with %d", said, code)
 		}
 		longest = max(longest, time.Since(began))
 		second, err := h.TryServe(nil)
-		if err == nil || second.Cmd.ProcessState.ExitCode() != exitConflict {
+		if err == nil || second.Cmd.ProcessState.ExitCode() != rig.ExitConflict {
 			t.Errorf("a second spawnd beside a stopped one: %v", err)
 		}
 		seen := f.Position()
@@ -170,9 +170,3 @@ func TestF5SupervisorStopped(t *testing.T) {
 	d.Stop()
 	h.AwaitNothingLeft()
 }
-
-// How a spawnd ends when another serves its folders, and a command when spawnd does not answer.
-const (
-	exitConflict    = 5
-	exitUnavailable = 6
-)

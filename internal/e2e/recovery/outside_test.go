@@ -20,24 +20,20 @@ import (
 	"spawn/internal/strictjson"
 	"spawn/internal/supervisor/recovery"
 	"spawn/internal/supervisor/verbs"
+	"spawn/internal/unmet"
 )
 
 // needsRoot skips what only root can bring about: other users, small file systems, chosen process numbers.
 func needsRoot(t *testing.T) {
 	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("only root can bring this about")
-	}
+	unmet.Root(t, "bring this about")
 }
 
 // needsTracer skips what a tracer brings about or sees, where there is none.
 func needsTracer(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {
-		if os.Getenv("SPAWN_REQUIRE_ALL") != "" {
-			t.Fatal(err)
-		}
-		t.Skip("strace is not installed")
+		unmet.Skip(t, "strace is not installed")
 	}
 }
 

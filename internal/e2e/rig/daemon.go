@@ -16,6 +16,12 @@ import (
 	"time"
 )
 
+// How spawnd ends when another serves its folders, and a command when spawnd does not answer.
+const (
+	ExitConflict    = 5
+	ExitUnavailable = 6
+)
+
 // Daemon is one running spawnd.
 type Daemon struct {
 	Cmd *exec.Cmd

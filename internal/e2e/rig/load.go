@@ -25,6 +25,9 @@ type Load struct {
 	record string // path
 }
 
+// LinesPerSecond is the pace of an ordinary load, at most.
+const LinesPerSecond = 100
+
 // loadWipes is how many lines of a load lie between two wipes: a second of them at the pace of most tests.
 const loadWipes = 100
 

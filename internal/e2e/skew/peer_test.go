@@ -112,7 +112,7 @@ var commands = map[string]func(h *fleet.Handle) error{
 	},
 }
 
-var quiet = []string{"Alive", "Argv0", "Close", "Hello", "ID", "Recv", "Signal", "Terminate", "WorkerPID"}
+var quiet = []string{"Alive", "Argv0", "Close", "Hello", "ID", "Launched", "Recv", "Signal", "Terminate", "WorkerPID"}
 
 // sent is the gated kinds that commands are known to send.
 var sent = map[wire.Kind]bool{wire.KindHistorySub: true, wire.KindCaptureReq: true, wire.KindTheme: true}

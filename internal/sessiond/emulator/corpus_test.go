@@ -5,6 +5,7 @@ package emulator
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -16,16 +17,22 @@ type corpusCase struct {
 	requests    []oracleRequest
 }
 
-// readCorpus reads the shared cases from $SPAWN_CORPUS, or from beside the
-// repository.
+// readCorpus reads the cases of public suites in $SPAWN_CORPUS, or from beside the repository. They are other projects' and no
+// part of it, so who has none lacks nothing that the system has to have.
 func readCorpus(t *testing.T) []corpusCase {
 	t.Helper()
 	dir := os.Getenv("SPAWN_CORPUS")
-	if dir == "" {
+	given := dir != ""
+	if !given {
 		dir = filepath.Join(repository(t), "..", "shared", "corpus")
 	}
 	f, err := os.Open(filepath.Join(dir, "cases.jsonl"))
-	mustHave(t, err, "the shared corpus (SPAWN_CORPUS)")
+	if !given && errors.Is(err, os.ErrNotExist) {
+		t.Skipf("no cases of public suites: SPAWN_CORPUS names no folder, and %s is not there", dir)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer f.Close()
 	var cases []corpusCase
 	lines := bufio.NewScanner(f)

@@ -37,38 +37,28 @@ func order(text string) (Point, int64) {
 // isDue counts a passage of p and reports whether it is the one at which to die.
 func isDue(p Point) bool { return p == armed && passed.Add(1) == passages }
 
-// Pass notes that execution is at p, and ends the process if p is due.
+// Pass notes that execution is at p, and ends or stops the process if p is due.
 func Pass(p Point) {
 	note(p)
 	switch {
 	case !isDue(p):
 	case stops:
-		stop()
+		stopHere()
 	default:
 		die()
 	}
 }
 
-// Tear stands before a write of b. If p is due it writes the first half and ends the process.
+// Tear stands before a write of b. If p is due it writes the first half and ends the process, or stops it before.
 func Tear(p Point, b []byte, write func([]byte)) {
 	note(p)
 	switch {
 	case !isDue(p):
 	case stops:
-		stop()
+		stopHere()
 	default:
 		write(b[:len(b)/2])
 		die()
-	}
-}
-
-// stopped says that the one stop has been.
-var stopped atomic.Bool
-
-// stop stops the process once, at the first passage.
-func stop() {
-	if stopped.CompareAndSwap(false, true) {
-		stopHere()
 	}
 }
 

@@ -16,6 +16,7 @@ func Start(Options) (*Terminal, error) { return nil, errors.ErrUnsupported }
 func (*Terminal) Pid() int                             { return 0 }
 func (*Terminal) Read([]byte) (int, error)             { return 0, errors.ErrUnsupported }
 func (*Terminal) Write([]byte) (int, error)            { return 0, errors.ErrUnsupported }
+func (*Terminal) TryWrite([]byte) int                  { return 0 }
 func (*Terminal) Resize(cols, rows uint16) error       { return errors.ErrUnsupported }
 func (*Terminal) ForegroundGroup() (int, error)        { return 0, errors.ErrUnsupported }
 func (*Terminal) SignalGroup(sig syscall.Signal) error { return errors.ErrUnsupported }

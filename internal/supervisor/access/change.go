@@ -105,7 +105,7 @@ func (a *Authority) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		_ = a.act(func() error { return nil })
+		_ = a.act(func() error { return nil }) // ends what is due; it has no error of its own
 		if next, ok := a.untilExpiry(); ok {
 			timer.Reset(min(next, expiryLookMax))
 		}

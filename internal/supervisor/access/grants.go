@@ -273,7 +273,7 @@ func (a *Authority) newIDLocked(kind PrincipalKind) (string, error) {
 func (a *Authority) Grants(p Principal) []Grant {
 	all := a.Check(p, Admin, Root) == nil
 	var list []Grant
-	_ = a.act(func() error {
+	_ = a.act(func() error { // it has no error of its own
 		for _, g := range a.mu.grants {
 			if !g.hidden() && (all || g.To == p || a.fromLocked(g, p)) {
 				list = append(list, g.copy())

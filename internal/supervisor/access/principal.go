@@ -5,6 +5,7 @@ package access
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // A PrincipalKind says how somebody became known.
@@ -38,6 +39,12 @@ func (p Principal) String() string {
 		return string(p.Kind)
 	}
 	return string(p.Kind) + ":" + p.ID
+}
+
+// KindOf is the kind that the label of a principal begins with. A text that is no such label and has no colon stays as it is.
+func KindOf(label string) PrincipalKind {
+	kind, _, _ := strings.Cut(label, ":")
+	return PrincipalKind(kind)
 }
 
 // owns reports whether the principal is the user: in person, or in a paired browser.

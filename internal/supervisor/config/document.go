@@ -47,6 +47,8 @@ func (k Key) schema() map[string]any {
 		s["enum"] = k.Enum
 	case k.Kind == Text:
 		s["maxLength"] = int64(textMax)
+	case k.Kind == Table:
+		s["type"], s["maxItems"], s["items"] = "array", int64(presetsMax), presetSchema()
 	case k.Kind == Words:
 		s["maxItems"] = int64(wordsMax)
 		s["items"] = map[string]any{"type": string(Text), "maxLength": int64(wordMax)}

@@ -21,6 +21,7 @@ const (
 	Int   Kind = "integer" // a whole number within Min and Max
 	Text  Kind = "string"  // one of Enum, or what Rule admits
 	Words Kind = "array"   // of strings: a program and its arguments
+	Table Kind = "table"   // of presets
 )
 
 const (
@@ -39,7 +40,7 @@ const (
 type Key struct {
 	Path     string // "section.name"
 	Kind     Kind
-	Default  any      // bool, int64, string or []string
+	Default  any      // bool, int64, string, []string or []Preset
 	Min, Max int64    // of an Int
 	OrZero   bool     // an Int may also be 0, which is none
 	Enum     []string // of a Text; nil when Rule decides
@@ -68,6 +69,7 @@ var sections = []Section{
 	{"shell", "What a new terminal runs."},
 	{"terminal", "What a new terminal gets when nobody says otherwise."},
 	{"viewers", "Who looks on."},
+	{"floats", "How panes above the splits are drawn."},
 	{"access", "What is granted without being asked for."},
 	{"recovery", "What is kept for the time after a reboot, when no worker lives: checkpoints of names and splits and, only on request, of text."},
 	{"shutdown", "What the end of spawnd means for its terminals."},
@@ -105,6 +107,11 @@ var keys = []Key{
 	{Path: "viewers.max", Kind: Int, Default: int64(64), Min: 1, Max: 64, Live: true,
 		Help: "Most viewers of one terminal. Those that are there stay when it is lowered.",
 		at:   func(c *Config) any { return &c.Viewers.Max }},
+
+	{Path: "floats.presets", Kind: Table, Default: []Preset{}, check: checkPresets, Live: true,
+		Rule: "a list of presets, each with its name (namespace.name) and any of width, height, anchor, x, y, min_cols, min_rows, border",
+		Help: "Geometries that a float may name. `floats.default` is that of a float which names none, or one that is not there. A change counts for what is drawn from then on.",
+		at:   func(c *Config) any { return &c.Floats.Presets }},
 
 	{Path: "access.unknown", Kind: Text, Default: UnknownRead, Enum: []string{UnknownNone, UnknownRead}, Live: true,
 		Help: "What a process inside a pane, or a caller that no rule knows, may do: nothing, or look.",
@@ -169,7 +176,7 @@ func (k Key) name() string {
 	return name
 }
 
-// Value is the key's value in a configuration: bool, int64, string or []string.
+// Value is the key's value in a configuration: bool, int64, string, []string or []Preset.
 func (k Key) Value(c Config) any {
 	switch at := k.at(&c).(type) {
 	case *bool:
@@ -179,6 +186,8 @@ func (k Key) Value(c Config) any {
 	case *string:
 		return *at
 	case *[]string:
+		return slices.Clone(*at)
+	case *[]Preset:
 		return slices.Clone(*at)
 	}
 	panic("config: internal error: " + k.Path + " has no type")
@@ -195,6 +204,8 @@ func (k Key) assign(c *Config, value any) {
 		*at = value.(string)
 	case *[]string:
 		*at = slices.Clone(value.([]string))
+	case *[]Preset:
+		*at = slices.Clone(value.([]Preset))
 	}
 }
 

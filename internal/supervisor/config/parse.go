@@ -240,6 +240,12 @@ func (r *reader) value(k Key, v hujson.Value) {
 
 // decode reads standard JSON as a value of the key's type. Its errors do not repeat it.
 func (k Key) decode(src []byte) (any, error) {
+	if k.Kind == Table {
+		if presets, ok := decodePresets(src); ok {
+			return presets, nil
+		}
+		return nil, fmt.Errorf("wrong type: want %s", k.Rule)
+	}
 	var c Config
 	if !bytes.HasPrefix(src, []byte("null")) && strictjson.Unmarshal(src, k.at(&c)) == nil {
 		if words, ok := k.at(&c).(*[]string); !ok || !hasNull(src, len(*words)) {

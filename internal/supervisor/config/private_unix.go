@@ -61,7 +61,8 @@ func narrow(path string) error {
 }
 
 // checkParent refuses a parent in which somebody else may rename our folder away: one that is neither ours
-// nor root's, or that every user may write to. A sticky one, such as /tmp, is fine: there only the owner may.
+// nor root's, or that every user may write to, or a group of several. A sticky one, such as /tmp, is fine: there only
+// the owner may. A group of the owner's own number is that user alone, as systems make them.
 func checkParent(path string) error {
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err != nil {
@@ -70,8 +71,12 @@ func checkParent(path string) error {
 	if st.Uid != 0 && int(st.Uid) != os.Geteuid() {
 		return fmt.Errorf("check folder %s (owner is uid %d): %w", path, st.Uid, ErrUnsafe)
 	}
-	if st.Mode&0o002 != 0 && st.Mode&unix.S_ISVTX == 0 {
+	switch {
+	case st.Mode&unix.S_ISVTX != 0:
+	case st.Mode&0o002 != 0:
 		return fmt.Errorf("check folder %s (every user may rename what is in it): %w", path, ErrUnsafe)
+	case st.Mode&0o020 != 0 && st.Gid != st.Uid:
+		return fmt.Errorf("check folder %s (group %d may rename what is in it): %w", path, st.Gid, ErrUnsafe)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"spawn/internal/supervisor/config"
+	"spawn/internal/unmet"
 )
 
 func mode(t *testing.T, path string) os.FileMode {
@@ -89,9 +90,7 @@ func TestCreateRefusesWhatItMayNotTrust(t *testing.T) {
 			}
 		},
 		"other owner": func(t *testing.T, path string) {
-			if os.Geteuid() != 0 {
-				t.Skip("only root can give a folder away")
-			}
+			unmet.Root(t, "give a folder away")
 			if err := os.Mkdir(path, 0o755); err != nil {
 				t.Fatal(err)
 			}
@@ -100,9 +99,7 @@ func TestCreateRefusesWhatItMayNotTrust(t *testing.T) {
 			}
 		},
 		"other's parent": func(t *testing.T, path string) {
-			if os.Geteuid() != 0 {
-				t.Skip("only root can give a folder away")
-			}
+			unmet.Root(t, "give a folder away")
 			if err := os.Mkdir(path, 0o700); err != nil {
 				t.Fatal(err)
 			}
@@ -115,6 +112,18 @@ func TestCreateRefusesWhatItMayNotTrust(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := os.Chmod(filepath.Dir(path), 0o777); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"parent open to a group": func(t *testing.T, path string) {
+			unmet.Root(t, "give a folder to a group that it is not in")
+			if err := os.Mkdir(path, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chown(filepath.Dir(path), -1, 65534); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(filepath.Dir(path), 0o770); err != nil {
 				t.Fatal(err)
 			}
 		},

@@ -9,6 +9,7 @@ type Config struct {
 	Shell    Shell    `json:"shell"`
 	Terminal Terminal `json:"terminal"`
 	Viewers  Viewers  `json:"viewers"`
+	Floats   Floats   `json:"floats"`
 	Access   Access   `json:"access"`
 	Recovery Recovery `json:"recovery"`
 	Shutdown Shutdown `json:"shutdown"`
@@ -38,6 +39,11 @@ type Terminal struct {
 // Viewers bounds who looks on.
 type Viewers struct {
 	Max int64 `json:"max"`
+}
+
+// Floats says how panes above the splits are drawn.
+type Floats struct {
+	Presets []Preset `json:"presets"`
 }
 
 // Values of Access.Unknown.

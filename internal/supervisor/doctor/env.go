@@ -63,8 +63,8 @@ type reloaded interface{ LastOutcome() config.Outcome }
 
 // FileStat is what matters of a file.
 type FileStat struct {
-	UID  int
-	Mode fs.FileMode
+	UID, GID int // -1 where they are not told
+	Mode     fs.FileMode
 }
 
 // Space is what a file system has.

@@ -118,8 +118,8 @@ func (h *house) Check() (config.CheckResult, error) { return h.settings, h.unrea
 func (h *house) LastOutcome() config.Outcome { return h.outcome }
 
 func newHouse() (*house, Env) {
-	private := FileStat{UID: 7, Mode: fs.ModeDir | 0o700}
-	root := FileStat{UID: 0, Mode: fs.ModeDir | 0o755}
+	private := FileStat{UID: 7, GID: 7, Mode: fs.ModeDir | 0o700}
+	root := FileStat{UID: 0, GID: 0, Mode: fs.ModeDir | 0o755}
 	page := netip.MustParseAddrPort("127.0.0.1:7717")
 	h := &house{
 		files: map[string]FileStat{

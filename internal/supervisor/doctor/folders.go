@@ -91,8 +91,11 @@ func private(e Env, path string, st FileStat) error {
 		return err
 	case above.UID != 0 && above.UID != e.Account.UID:
 		return fmt.Errorf("the folder above belongs to uid %d, who may swap it", above.UID)
-	case above.Mode.Perm()&0o002 != 0 && above.Mode&fs.ModeSticky == 0:
+	case above.Mode&fs.ModeSticky != 0:
+	case above.Mode.Perm()&0o002 != 0:
 		return errors.New("anybody may swap it: the folder above lets everyone write and is not sticky")
+	case above.Mode.Perm()&0o020 != 0 && above.GID != above.UID: // a group of the user's own number has no other member
+		return fmt.Errorf("group %d may swap it: the folder above lets it write and is not sticky", above.GID)
 	}
 	return nil
 }

@@ -12,10 +12,10 @@ import (
 // notControlling keeps an opened terminal from becoming ours.
 const notControlling = syscall.O_NOCTTY
 
-func ownerOf(st fs.FileInfo) int {
+func ownerOf(st fs.FileInfo) (uid, gid int) {
 	sys, ok := st.Sys().(*syscall.Stat_t)
 	if !ok {
-		return -1
+		return -1, -1
 	}
-	return int(sys.Uid)
+	return int(sys.Uid), int(sys.Gid)
 }

@@ -37,7 +37,7 @@ func (Real) Lstat(path string) (FileStat, error) {
 	if err != nil {
 		return FileStat{}, err
 	}
-	return FileStat{UID: ownerOf(st), Mode: st.Mode()}, nil
+	return statOf(st), nil
 }
 
 // Stat implements Files.
@@ -46,7 +46,12 @@ func (Real) Stat(path string) (FileStat, error) {
 	if err != nil {
 		return FileStat{}, err
 	}
-	return FileStat{UID: ownerOf(st), Mode: st.Mode()}, nil
+	return statOf(st), nil
+}
+
+func statOf(st os.FileInfo) FileStat {
+	uid, gid := ownerOf(st)
+	return FileStat{UID: uid, GID: gid, Mode: st.Mode()}
 }
 
 // Read implements Files.

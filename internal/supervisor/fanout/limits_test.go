@@ -28,6 +28,8 @@ func TestLimitsAreThoseOfTheSpecification(t *testing.T) {
 		{"any viewer holds at most", queueBytesMax, 4 << 20},
 		{"the rings keep at most", ringBytesMax, 256 << 10},
 		{"the rings keep it for seconds", int(resumeTimeout / time.Second), 60},
+		{"§4.1: seconds between two names of the foreground command", int(foregroundEvery / time.Second), 1},
+		{"a viewer's name has at most", nameBytesMax, 128},
 	} {
 		if c.have != c.want {
 			t.Errorf("%s: %d, want %d", c.says, c.have, c.want)

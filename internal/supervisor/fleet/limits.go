@@ -14,6 +14,10 @@ const (
 	// commandsMax is how many commands may wait for a worker. When all places are taken, commands fail
 	// with ErrBusy: the worker is stopped or far behind, and nobody may wait for it.
 	commandsMax = 32
+	// outputBytesMax is how much of a worker's output waits here at most, where the specification allows 32 chunks of
+	// 8 KiB: what wire.Reader reads ahead when Recv asks it for a frame. The rest stays in the kernel, and when that is
+	// full the worker waits, and its program. (What waits for viewers is bounded in bytes too, in package fanout.)
+	outputBytesMax = 72 << 10
 	// spareMax is the largest buffer that is kept for the next command, in bytes. Keys need far less.
 	spareMax = 4 << 10
 

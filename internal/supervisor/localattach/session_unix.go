@@ -135,9 +135,9 @@ func (s *session) signal(sig os.Signal) bool {
 		_ = s.term.restore()
 		_ = unix.Kill(unix.Getpid(), unix.SIGSTOP)
 	case unix.SIGCONT:
-		_ = s.term.raw()
+		_ = s.term.raw() // fails when the terminal is gone, which reading it tells
 		s.resize()
-		_ = s.with(func(r Remote) error { return r.RequestReplay(0) })
+		_ = s.with(func(r Remote) error { return r.RequestReplay(0) }) // a broken connection is dialled again, and repaints
 	default:
 		return true
 	}
@@ -197,7 +197,7 @@ func (s *session) leave() {
 	go func() {
 		defer close(left)
 		s.loops.Wait()
-		_, _ = io.WriteString(s.term.out, leave)
+		_, _ = io.WriteString(s.term.out, leave) // a terminal that is gone needs no leaving
 		s.term.close()
 	}()
 	late := time.NewTimer(leaveTimeout)
@@ -349,7 +349,7 @@ func (s *session) regain(broken Remote) (Outcome, error) {
 			return Outcome{}, err
 		}
 		if first {
-			_, _ = io.WriteString(s.term.out, waiting(s.o.Keys))
+			_, _ = io.WriteString(s.term.out, waiting(s.o.Keys)) // a notice; a terminal that is gone is found by who reads it
 		}
 		select {
 		case <-pause.C:

@@ -89,7 +89,7 @@ func (s *session) turned() {
 	ctx, cancel := context.WithTimeout(s.ctx, walkTimeout)
 	defer cancel()
 	_, pane := s.here()
-	_ = s.o.Places.Turned(ctx, pane)
+	_ = s.o.Places.Turned(ctx, pane) // at worst another pane counts as the active one
 }
 
 // goOn goes to the next pane of the session when the one of that connection has ended. It reports whether there
@@ -193,7 +193,7 @@ func (s *session) clearFoot() {
 	s.mu.foot = ""
 	s.mu.Unlock()
 	if shown {
-		_ = s.with(func(r Remote) error { return r.RequestReplay(0) })
+		_ = s.with(func(r Remote) error { return r.RequestReplay(0) }) // a broken connection is dialled again, and repaints
 	}
 }
 

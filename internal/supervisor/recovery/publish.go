@@ -28,7 +28,7 @@ type Published struct {
 
 // Publish writes c as a new generation:
 //
-//  1. a new id, and a generation above all that are there
+//  1. a new id, and a generation above all that were ever used
 //  2. .tmp-<uuid>, made exclusively with mode 0600, written, synced, measured, closed
 //  3. renamed to c<uuid>.json, and the folder synced
 //  4. older files removed by the policy, and the folder synced again
@@ -115,32 +115,31 @@ func digestOfFile(file vfs.File) (digest [sha256.Size]byte, err error) {
 	}
 }
 
-// nextGeneration is one more than the highest there is. A file that the system fails to read may hold that, so then
-// nothing is written.
+// nextGeneration is one more than the highest that was ever used. A file that the system fails to read may hold that, so
+// then nothing is written.
 func (s *Store) nextGeneration(p Policy) (int64, error) {
 	entries, err := s.scan(s.now(), p)
 	if err != nil {
 		return 0, err
 	}
-	highest := s.mu.floor
 	for _, e := range entries {
 		if e.unread {
 			return 0, ioFailure("publish checkpoint: an older one cannot be read, so the next generation is not known", nil)
 		}
-		highest = max(highest, e.Generation)
 	}
-	if highest >= safeInteger {
+	if s.mu.used >= safeInteger {
 		return 0, ioFailure("publish checkpoint: generations are used up", nil)
 	}
-	return highest + 1, nil
+	return s.mu.used + 1, nil
 }
 
 // put makes the file of c durable under its name, and returns what it wrote in short.
 func (s *Store) put(ctx context.Context, uuid string, c Checkpoint, size int) (digest [sha256.Size]byte, err error) {
-	temp, final := tempBegin+uuid, "c"+uuid+finalEnd
+	temp, final := tempBegin+uuid, c.ID+finalEnd
 	if digest, err = s.stage(ctx, temp, c, size); err != nil {
 		return digest, s.discard(temp, err)
 	}
+	s.mu.used = c.Generation // from here on there may be a file that has it, however it reads back
 	if err := s.dir.Rename("checkpoint.rename", temp, final); err != nil {
 		// It may have happened all the same. Only a temporary file that could be removed says that it did not.
 		if left := s.dir.Remove("temp.remove", temp); left != nil {
@@ -151,7 +150,6 @@ func (s *Store) put(ctx context.Context, uuid string, c Checkpoint, size int) (d
 	if err := s.dir.Sync("checkpoint.syncdir"); err != nil {
 		return digest, unknownOutcome("publish checkpoint: whether it is durable is not known", err)
 	}
-	s.mu.floor = 0
 	return digest, nil
 }
 

@@ -78,17 +78,13 @@ func (s *Store) removeAll(doomed []Entry) error {
 		return nil
 	}
 	var failed error
-	floor := s.mu.floor
 	for _, e := range doomed {
-		floor = max(floor, s.mu.examined[e.ID].entry.Generation)
 		failed = errors.Join(failed, s.remove("checkpoint.remove", e.ID+finalEnd, e.facts))
 		delete(s.mu.examined, e.ID)
 	}
 	if err := s.dir.Sync("store.syncremoved"); err != nil {
-		s.mu.floor = floor
 		return unknownOutcome("remove checkpoints: whether they are gone for good is not known", errors.Join(failed, err))
 	}
-	s.mu.floor = 0
 	if failed != nil {
 		return ioFailure("remove checkpoints: not all could be removed", failed)
 	}

@@ -28,6 +28,7 @@ type Entry struct {
 	TextPanes  int  // panes whose text is in the file
 	Leading    bool // the one to offer first: see Leading
 
+	claims int64     // generation that the file shows, valid or not; 0 when it shows none
 	text   bool      // the file holds terminal text, or may
 	unread bool      // the system failed to read it, which says nothing about the file
 	facts  vfs.Facts // zero when unsafe
@@ -63,6 +64,7 @@ func (s *Store) scan(now Millis, p Policy) ([]Entry, error) {
 		if entry.Status == StatusValid {
 			entry.Status = age(entry.CapturedAt, now, p)
 		}
+		s.mu.used = max(s.mu.used, entry.claims)
 		present[id] = s.mu.examined[id]
 		entries = append(entries, entry)
 	}
@@ -171,6 +173,7 @@ func (s *Store) decode(id string, raw []byte, bytesMax int) (Checkpoint, error) 
 
 // judge fills in what was found.
 func (e *Entry) judge(c Checkpoint, raw []byte, err error) {
+	e.claims = cmp.Or(c.Generation, shownGeneration(raw))
 	switch CodeOf(err) {
 	case "":
 		e.Status = StatusValid

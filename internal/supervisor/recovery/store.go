@@ -43,7 +43,7 @@ type Store struct {
 		policy    Policy
 		inherited string                // see Start; "" for none
 		examined  map[string]remembered // by id, so that a file is decoded once
-		floor     int64                 // highest generation that a power loss may bring back; 0 for none
+		used      int64                 // highest generation that a file was seen to have, or was to get; none of up to it is given out again
 		stats     Stats
 	}
 }
@@ -120,11 +120,12 @@ func (s *Store) Start(p Policy, continuing bool) error {
 	if err := s.sweep(); err != nil {
 		s.mu.stats.LastError = CodeOf(err) // left over, but in nobody's way
 	}
+	entries, err := s.scan(s.now(), p)
+	if err != nil {
+		return err
+	}
+	s.mu.used += illegible(entries)
 	if !continuing {
-		entries, err := s.scan(s.now(), p)
-		if err != nil {
-			return err
-		}
 		s.mu.inherited = Leading(entries)
 	}
 	return s.setPolicy(p)

@@ -15,18 +15,17 @@ import (
 	"testing"
 
 	"spawn/internal/sessiond/vfs"
+	"spawn/internal/unmet"
 )
 
 // mountTemp mounts a tmpfs with the options.
 func mountTemp(t *testing.T, options string) string {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can mount")
-	}
+	unmet.Root(t, "mount")
 	at := t.TempDir()
 	if err := syscall.Mount("tmpfs", at, "tmpfs", 0, options); err != nil {
 		if errors.Is(err, syscall.EPERM) {
-			t.Skip("mounting is not allowed here")
+			unmet.Skip(t, "mounting is not allowed here")
 		}
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"spawn/internal/sessiond/vfs"
+	"spawn/internal/unmet"
 )
 
 const (
@@ -298,9 +299,7 @@ func TestMain(m *testing.M) {
 
 // A file of another user is unsafe, and a store of another user does not open, even where the modes let us in.
 func TestOtherUsers(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can act as two users")
-	}
+	unmet.Root(t, "act as two users")
 	_, s, folder, good := onDisk(t)
 	whole, err := os.ReadFile(filepath.Join(folder, good.ID+finalEnd))
 	path := filepath.Join(folder, strayA+finalEnd)

@@ -181,7 +181,7 @@ func (c *conn) follow() {
 	go func() {
 		defer close(gone)
 		defer cancel()
-		_, _ = c.r.ReadByte()
+		_, _ = c.r.ReadByte() // whatever it returns, the peer waits for nothing more
 	}()
 	for {
 		line, err := c.next(ctx)

@@ -22,6 +22,6 @@ const (
 	answerTimeout = 10 * time.Second
 	// runTimeout is how long a verb may run. The slowest waits two seconds after TERM.
 	runTimeout = 30 * time.Second
-	// acceptPause is how long to wait before the next connection when there are no descriptors left.
-	acceptPause = 50 * time.Millisecond
+	// acceptRetry is how long to wait before the next connection when there are no descriptors left.
+	acceptRetry = 50 * time.Millisecond
 )

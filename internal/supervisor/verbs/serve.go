@@ -94,7 +94,7 @@ func (s *server) acceptLoop(ln net.Listener) error {
 }
 
 func (s *server) pause() {
-	t := time.NewTimer(acceptPause)
+	t := time.NewTimer(acceptRetry)
 	defer t.Stop()
 	select {
 	case <-t.C:

@@ -536,6 +536,12 @@ export class Desk {
     }
   }
 
+  /** A terminal that had ended runs: restarted, or found alive. What it showed is nobody's any more. */
+  #reseed(pane: Pane): void {
+    pane.away();
+    if (this.#session && !pane.cell.hidden) void this.#attach(pane, this.#session);
+  }
+
   /** A lost one has no worker to attach to. */
   async #attach(pane: Pane, session: Session): Promise<void> {
     const { state, archive } = pane.info.value;
@@ -567,9 +573,11 @@ export class Desk {
     const known = this.find(info.id);
     if (known) {
       const moved = known.info.value.window !== info.window;
+      const back = known.info.value.state !== 'running' && info.state === 'running';
       known.info.value = info;
       this.#sort();
       if (moved) void this.#ask();
+      if (back) this.#reseed(known);
       return known;
     }
     const pane: Pane = this.#build(info);

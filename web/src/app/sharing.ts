@@ -80,7 +80,7 @@ export class Sharing {
 export function inOrder(devices: readonly Device[], own: string): Device[] {
   const rank = ({ device, online }: Device) => (device === own ? 2 : Number(online));
   return [...devices].sort(
-    (a, b) => rank(b) - rank(a) || b.last_seen - a.last_seen || b.paired_at - a.paired_at,
+    (a, b) => rank(b) - rank(a) || b.seen_at - a.seen_at || b.paired_at - a.paired_at,
   );
 }
 
@@ -88,11 +88,11 @@ export function inOrder(devices: readonly Device[], own: string): Device[] {
 const seenGrainMs = 3_600_000;
 
 /** When a browser was here, as far as it is known. */
-export function seenText({ online, last_seen }: Device, now: number): string {
+export function seenText({ online, seen_at }: Device, now: number): string {
   if (online) return 'Connected now.';
-  const past = now - last_seen;
+  const past = now - seen_at;
   if (past >= 0 && past < seenGrainMs) return 'Here within the hour.';
-  return `Here ${agoText(last_seen, now)}.`;
+  return `Here ${agoText(seen_at, now)}.`;
 }
 
 const reasons: Readonly<Record<string, string>> = {

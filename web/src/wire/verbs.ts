@@ -116,7 +116,7 @@ export interface Device {
   /** when it was paired, in Unix milliseconds */
   paired_at: number;
   /** the beginning of the hour in which it was here last, in Unix milliseconds */
-  last_seen: number;
+  seen_at: number;
   /** it is connected */
   online: boolean;
 }

@@ -17,6 +17,8 @@ import (
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
+
+	"spawn/internal/unmet"
 )
 
 // The test binary is also every other process of the test: KIN_ROLE says which.
@@ -296,9 +298,7 @@ func TestAProcessThatSaysItIsInAPaneIsNotOutside(t *testing.T) {
 }
 
 func TestAnotherUsersProcessIsNobody(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("only root can start a process as another user")
-	}
+	unmet.Root(t, "start a process as another user")
 	s := newStage(t)
 	spawnd, pane, _ := s.pane("read x")
 	s.peer("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", s.exe)
