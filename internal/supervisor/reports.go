@@ -31,6 +31,9 @@ type vitals struct {
 
 // reported tells what a hub reports. It is called under the hub's lock, so mu comes after that one.
 func (ps *panes) reported(id string, r fanout.Report) {
+	if asksForAttention(r) {
+		ps.board.Ring(id)
+	}
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	c := ps.told
@@ -57,6 +60,11 @@ func (ps *panes) reported(id string, r fanout.Report) {
 	default:
 		c.commit([]events.Change{e}, nil)
 	}
+}
+
+func asksForAttention(r fanout.Report) bool {
+	n, ok := r.(fanout.Noticed)
+	return ok && (n.Kind == wire.NoticeBell || n.Kind == wire.NoticeNotification)
 }
 
 // take keeps what lasts of a report and returns what is told of it; false when that is nothing.

@@ -101,7 +101,9 @@ test('watching, losing the host, and how terminals end', () =>
     await typeLine(page, 'die');
     await page.getByText('Ended, status unknown').waitFor();
     await screenshot(page, 'desk-lost');
+    const ended = await page.evaluate(() => window.spawn.state().active);
     await page.keyboard.press('Control+Shift+Enter');
+    await until(page, (id) => window.spawn.state().active !== id, ended);
     await untilLive(page);
     await page.evaluate(async () => {
       const { fakeHost } = window;
@@ -196,6 +198,7 @@ test('what is left after the host was off: checkpoints, records, one relaunch', 
     await page.locator('.argv').getByText('A=b c').waitFor();
     await screenshot(page, 'desk-relaunch');
     await start.click();
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
     await until(page, () => window.spawn.state().active === 'p3');
     await untilLive(page);
     await typeLine(page, 'seq 1 3');

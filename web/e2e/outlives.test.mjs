@@ -18,7 +18,7 @@ import {
   untilLive,
   untilScreen,
 } from './browser.mjs';
-import { drive, knownShell, visit } from './person.mjs';
+import { drive, knownShell, newTerminal, visit } from './person.mjs';
 import { Spawnd, skip, without } from './spawnd.mjs';
 
 let spawnd;
@@ -99,10 +99,7 @@ test(
     withPage(await spawnd.freshUrl(), {}, async (page) => {
       await untilLive(page);
       const before = new Set((await spawnd.workers()).keys());
-      await page.keyboard.press('Control+Shift+Enter');
-      await until(page, () => window.spawn.state().panes.length === 2);
-      await untilLive(page);
-      await knownShell(page);
+      await newTerminal(page);
       await typeLine(page, 'echo doomed');
       await untilScreen(page, /^doomed$/);
       const [[, pid]] = [...(await spawnd.workers())].filter(([id]) => !before.has(id));
@@ -118,7 +115,7 @@ test(
       assert.equal(pane.exitCode, null);
       await screenshot(page, 'lost');
       await page.getByRole('tab').first().click();
-      await untilLive(page);
+      await drive(page); // the browser of before may hold it still
       await typeLine(page, 'echo unharmed');
       await untilScreen(page, /^unharmed$/);
       await page.getByRole('tab').nth(1).click();

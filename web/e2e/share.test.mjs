@@ -384,10 +384,45 @@ test(
 
       await choose(page, 'Links and browsers');
       const list = page.getByRole('dialog');
-      const entry = list.getByRole('listitem').filter({ hasNotText: 'this browser' }).last();
+      const entry = list
+        .getByRole('listitem')
+        .filter({ hasText: 'Connected now' })
+        .filter({ hasNotText: 'this browser' });
       await entry.getByRole('button', { name: /^Unpair/ }).click();
       await entry.getByRole('button', { name: /^Lock .* out$/ }).click();
       await lost.getByRole('heading', { name: 'This browser was unpaired' }).waitFor();
     });
+  }),
+);
+
+test(
+  'the owner’s forms fit a phone, and are as readable in light',
+  { skip },
+  owner(async (page, first) => {
+    await page.emulateMedia({ colorScheme: 'light' });
+    await makeLink(page, 'write');
+    await spawnctl('share', 'create', '--resource', `pane:${first}`, '--label', 'x'.repeat(64));
+    for (const [look, viewport] of [
+      ['light', page.viewportSize()],
+      ['phone', phone.viewport],
+    ]) {
+      await page.setViewportSize(viewport);
+      for (const [item, shown] of [
+        ['Share terminal', 'Who opens it may'],
+        ['Links and browsers', 'x'.repeat(64)],
+        ['Keys and help', 'Next / previous terminal'],
+      ]) {
+        await choose(page, item);
+        const form = page.getByRole('dialog');
+        await form.getByText(shown).waitFor();
+        assert.equal(await sidewaysOverflow(page), 0);
+        const [wide, room] = await form.evaluate((at) => [at.scrollWidth, at.clientWidth]);
+        assert.ok(wide <= room, `${item}: ${wide} in ${room} pixels`);
+        await assertAccessible(page, `${item}, ${look}`);
+        await screenshot(page, `${item.replaceAll(' ', '-').toLowerCase()}-${look}`);
+        await page.keyboard.press('Escape');
+        await form.waitFor({ state: 'hidden' });
+      }
+    }
   }),
 );

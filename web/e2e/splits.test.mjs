@@ -5,10 +5,12 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { screenshot, typeLine, until, untilLive, untilScreen } from './browser.mjs';
-import { knownShell, visit } from './person.mjs';
+import { knownShell, newTerminal, visit } from './person.mjs';
 import { binary, Spawnd, skip } from './spawnd.mjs';
 
 const run = promisify(execFile);
@@ -93,4 +95,65 @@ test('what one page arranges, another shows', { skip }, async () =>
       await until(one, () => window.spawn.state().seen.length === 2);
     });
   }),
+);
+
+const titled = (page, title) => until(page, (want) => document.title === want, title);
+
+test(
+  'a terminal that asks is marked where nobody looks, and the page is called so',
+  { skip },
+  async () =>
+    visit(spawnd, await spawnd.freshUrl(), {}, async (page) => {
+      await untilLive(page);
+      const before = await page.evaluate(() => window.spawn.state().active);
+      const asking = await newTerminal(page);
+      await spawnctl('pane', 'rename', '--pane', asking, '--name', 'asking');
+      await titled(page, 'asking — spawn');
+      // It asks each time that somebody writes into the pipe.
+      const pipe = join(spawnd.home, 'pipe');
+      await typeLine(page, `mkfifo ${pipe} && echo pipe-$((40 + 2))`);
+      await untilScreen(page, /^pipe-42$/);
+      await typeLine(page, `while read -r _; do printf '\\e]9;which one?\\a'; done <>${pipe}`);
+      const asks = () => writeFile(pipe, 'now\n');
+      const tab = page.getByRole('tab', { name: 'asking' });
+      const mark = tab.getByTitle('Asks for attention');
+      await page.getByRole('tab').first().click();
+      await until(page, (id) => window.spawn.state().active === id, before);
+      await asks();
+      await mark.waitFor();
+      assert.match(await page.title(), /^● .* — spawn$/);
+      await screenshot(page, 'asks');
+      await tab.click();
+      await titled(page, 'asking — spawn');
+      assert.equal(await mark.count(), 0, 'it was seen');
+
+      // The page lies behind another: what is shown in it is not seen.
+      const lies = (hidden) =>
+        page.evaluate((value) => {
+          Object.defineProperty(document, 'hidden', { value, configurable: true });
+          document.dispatchEvent(new Event('visibilitychange'));
+        }, hidden);
+      await lies(true);
+      await asks();
+      await titled(page, '● asking — spawn');
+      await lies(false);
+      await titled(page, 'asking — spawn');
+
+      // A page that has never shown it marks it too.
+      await page.getByRole('tab').first().click();
+      await until(page, (id) => window.spawn.state().active === id, before);
+      await page.reload();
+      await untilLive(page);
+      await tab.waitFor();
+      await asks();
+      await mark.waitFor();
+      assert.equal(
+        await page.evaluate(
+          (id) => window.spawn.state().panes.find((pane) => pane.id === id).phase,
+          asking,
+        ),
+        'away',
+      );
+      await spawnctl('pane', 'close', '--pane', asking);
+    }),
 );

@@ -82,8 +82,9 @@ export class FakePane {
     const { cols, rows } = this.term;
     const mark = `\x1b[8;${rows};${cols}t`;
     const head = `${mark}\x1b_sp:h1\x1b\\\x1b(B\x1b)B\x1b*B\x1b+B\x0f${this.history}`;
+    const cursor = this.info.archive ? '\x1b[?25l' : '';
     const stream = utf8.encode(
-      `${full ? head : ''}${mark}${this.serialize.serialize({ scrollback: 0 })}`,
+      `${full ? head : ''}${mark}${this.serialize.serialize({ scrollback: 0 })}${cursor}`,
     );
     for (let at = 0, seq = 0; at < stream.length; at += pieceMax, seq++) {
       const data = toB64(stream.subarray(at, at + pieceMax));
@@ -392,7 +393,8 @@ export class FakeHost {
     }
     if (verb === 'view.attach') {
       pane.term.resize(params.cols, params.rows);
-      this.control(pane, true, 'This window');
+      const reads = this.visit?.right === 'read'; // and so never controls
+      this.control(pane, !reads, reads ? 'Firefox on Linux' : 'This window');
       pane.snapshot(true);
       return { viewer: '1' };
     }

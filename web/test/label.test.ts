@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, test } from 'vitest';
 import { placedAs } from '../fake/windows';
-import { labelOf } from '../src/app/label';
+import { labelOf, titleOf } from '../src/app/label';
 import type { PaneInfo } from '../src/wire/ctl';
 import type { Node, Window } from '../src/wire/verbs';
 
@@ -56,4 +56,10 @@ test('a record, of which nothing else was kept, is called by its place', () => {
 
 test('nothing of it can disguise what it is', () => {
   expect(label('p0', 'w0', { name: '\u202e', title: '\u202eevil\n' })).not.toMatch(/[\u202e\n]/);
+});
+
+test('the page is called by what is shown, with a mark when something asks', () => {
+  expect(titleOf(null, false)).toBe('spawn');
+  expect(titleOf('build', false)).toBe('build — spawn');
+  expect(titleOf('build', true)).toBe('● build — spawn');
 });

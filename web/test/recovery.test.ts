@@ -9,7 +9,7 @@ import {
   shutdownText,
   statusText,
 } from '../src/app/recovery';
-import { agoText } from '../src/app/when';
+import { agoText } from '../src/app/times';
 import { wordsOf } from '../src/app/words';
 import { Ctl, CtlFailure } from '../src/link/ctl';
 import type { PaneInfo } from '../src/wire/ctl';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, test } from 'vitest';
-import { Sharing } from '../src/app/sharing';
+import { inOrder, seenText, Sharing } from '../src/app/sharing';
 import { type Ctl, CtlFailure } from '../src/link/ctl';
 
 /** A host with one link and one browser, which refuses whatever `fails` names. */
@@ -47,4 +47,40 @@ test('without a connection nothing is done, and that is said', async () => {
   expect(await sharing.unpair('d_1')).toBe(false);
   expect(sharing.failure.value).toBe('Not connected.');
   expect(sharing.links.value).toBeNull();
+});
+
+const hour = 3_600_000;
+const device = (id: string, more: object = {}) => ({
+  device: id,
+  name: '',
+  paired_at: 0,
+  seen_at: 0,
+  online: false,
+  ...more,
+});
+
+test('of the paired browsers this one is first, then who is connected, then who was here last', () => {
+  const all = [
+    device('old', { seen_at: hour }),
+    device('new', { seen_at: 3 * hour, paired_at: 1 }),
+    device('newer', { seen_at: 3 * hour, paired_at: 2 }),
+    device('there', { online: true }),
+    device('own'),
+  ];
+  expect(inOrder(all, 'own').map((one) => one.device)).toEqual([
+    'own',
+    'there',
+    'newer',
+    'new',
+    'old',
+  ]);
+});
+
+test('no more is said of when a browser was here than the host keeps', () => {
+  const now = 10 * hour;
+  const said = (more: object) => seenText(device('d', more), now);
+  expect(said({ online: true, seen_at: hour })).toBe('Connected now.');
+  expect(said({ seen_at: now })).toBe('Here within the hour.');
+  expect(said({ seen_at: now - hour + 1 })).toBe('Here within the hour.');
+  expect(said({ seen_at: now - hour })).toBe('Here 1 hour ago.');
 });

@@ -20,15 +20,13 @@ func TestNoticesReachViewersAndFacts(t *testing.T) {
 		}
 		x.w.notice(wire.Notice{Kind: wire.NoticeTitle, Text: "now"})
 		x.w.notice(wire.Notice{Kind: wire.NoticeCwd, Text: "/tmp"})
-		x.w.notice(wire.Notice{Kind: wire.NoticeBell})
 		x.w.send(wire.AppendForeground(nil, "vim"))
 		x.settle()
 		title, _ := has[Title](s)
 		cwd, _ := has[Cwd](s)
 		fg, _ := has[Foreground](s)
-		_, bells := has[Bell](s)
-		if title.Text != "now" || cwd.Text != "/tmp" || fg.Name != "vim" || bells != 1 {
-			t.Errorf("%+v %+v %+v, %d bells", title, cwd, fg, bells)
+		if title.Text != "now" || cwd.Text != "/tmp" || fg.Name != "vim" {
+			t.Errorf("%+v %+v %+v", title, cwd, fg)
 		}
 		if f := x.h.Facts(); f.Title != "now" || f.Cwd != "/tmp" || f.Foreground != "vim" {
 			t.Errorf("facts %+v", f)

@@ -55,7 +55,6 @@ const (
 	noticeTitle
 	noticeCwd
 	noticeForeground
-	noticeBell
 	noticeKinds
 )
 

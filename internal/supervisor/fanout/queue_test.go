@@ -126,8 +126,8 @@ func TestQueueOrder(t *testing.T) {
 			func(s *stack) { s.show("F", true); s.tell(Exit{}); s.show("G", true) },
 			[]string{"fanout.Exit", "snap G"}},
 		"notices go by turns": {
-			func(s *stack) { s.write(lotOutput, "a"); s.notify(noticeTitle, Title{}); s.notify(noticeBell, Bell{}) },
-			[]string{"fanout.Title", "out a", "fanout.Bell"}},
+			func(s *stack) { s.write(lotOutput, "a"); s.notify(noticeTitle, Title{}); s.notify(noticeCwd, Cwd{}) },
+			[]string{"fanout.Title", "out a", "fanout.Cwd"}},
 		"of a notice the newest counts": {
 			func(s *stack) { s.notify(noticeTitle, Title{"x"}); s.notify(noticeTitle, Title{"y"}) }, []string{"fanout.Title"}},
 	} {
@@ -189,7 +189,7 @@ func TestFinishedQueueTakesNothingMore(t *testing.T) {
 	s := newStack()
 	s.write(lotOutput, "a")
 	s.finish()
-	s.notify(noticeBell, Bell{})
+	s.notify(noticeTitle, Title{})
 	s.show("S", true)
 	if o := s.write(lotOutput, "b"); o[0] != full {
 		t.Errorf("outcome %d", o[0])

@@ -268,8 +268,6 @@ func (h *Hub) noticeLocked(payload []byte) error {
 		h.factLocked(&h.mu.facts.Title, n.Text, noticeTitle, Title{n.Text})
 	case wire.NoticeCwd:
 		h.factLocked(&h.mu.facts.Cwd, n.Text, noticeCwd, Cwd{n.Text})
-	case wire.NoticeBell:
-		h.notifyLocked(noticeBell, Bell{})
 	case wire.NoticeHistoryLost:
 		h.gapLocked()
 	}

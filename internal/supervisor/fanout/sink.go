@@ -79,8 +79,6 @@ type (
 	Cwd struct{ Text string }
 	// Foreground is the name of the command in the foreground.
 	Foreground struct{ Name string }
-	// Bell means that the bell rang, once or more often.
-	Bell struct{}
 	// Exit means that the shell has ended; all its output came before.
 	Exit struct{ wire.Exit }
 	// Lost means that the source ended and no exit was told: the status is unknown, never success.
@@ -111,7 +109,6 @@ func (Control) event()      {}
 func (Title) event()        {}
 func (Cwd) event()          {}
 func (Foreground) event()   {}
-func (Bell) event()         {}
 func (Exit) event()         {}
 func (Lost) event()         {}
 func (Removed) event()      {}

@@ -27,6 +27,7 @@ type Board struct {
 type posted struct {
 	pane    PaneInfo
 	version uint64
+	rung    uint64 // how often Ring was called for it
 }
 
 // NewBoard returns an empty board.
@@ -43,11 +44,12 @@ func (b *Board) Put(p PaneInfo) {
 	p.Foreground, p.Argv0 = Plain(p.Foreground, nameRunesMax), Plain(p.Argv0, nameRunesMax)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if have, ok := b.mu.panes[p.ID]; ok && have.pane.Equal(p) {
+	have, ok := b.mu.panes[p.ID]
+	if ok && have.pane.Equal(p) {
 		return
 	}
 	b.mu.version++
-	b.mu.panes[p.ID] = posted{p, b.mu.version}
+	b.mu.panes[p.ID] = posted{p, b.mu.version, have.rung}
 	b.announceLocked()
 }
 
@@ -70,6 +72,20 @@ func (b *Board) Arranged() {
 	b.announceLocked()
 }
 
+// Ring says that the pane's program asks for attention: it rang the bell, or has something to tell. It is told to who
+// watches now, once for however often it was called before they get to it.
+func (b *Board) Ring(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p, ok := b.mu.panes[id]
+	if !ok {
+		return
+	}
+	p.rung++
+	b.mu.panes[id] = p
+	b.announceLocked()
+}
+
 // Get returns one pane.
 func (b *Board) Get(id string) (PaneInfo, bool) {
 	b.mu.Lock()
@@ -84,20 +100,24 @@ func (b *Board) announceLocked() {
 }
 
 // Watch returns a watcher that has seen nothing yet.
-func (b *Board) Watch() *Watcher { return &Watcher{board: b, told: map[string]uint64{}} }
+func (b *Board) Watch() *Watcher { return &Watcher{board: b, told: map[string]mark{}} }
 
 // Watcher is one reader's place on the board. It is for one goroutine and needs no closing.
 type Watcher struct {
 	board    *Board
-	told     map[string]uint64 // versions by pane
-	arranged uint64            // as the board counts
+	told     map[string]mark // by pane
+	arranged uint64          // as the board counts
 	looked   bool
 }
 
-// Change is a pane that is new or different, or one that is gone, or news of how they are arranged.
+// mark is how far a pane was told: as the board counts.
+type mark struct{ version, rung uint64 }
+
+// Change is a pane that is new or different, one that is gone or asks for attention, or news of how they are arranged.
 type Change struct {
-	Pane     PaneInfo // only its ID when Removed; empty when Arranged
+	Pane     PaneInfo // only its ID when Removed or Rang; empty when Arranged
 	Removed  bool
+	Rang     bool
 	Arranged bool
 }
 
@@ -129,12 +149,18 @@ func (w *Watcher) look() ([]Change, <-chan struct{}) {
 		}
 	}
 	fresh := slices.DeleteFunc(slices.Collect(maps.Values(w.board.mu.panes)), func(p posted) bool {
-		return w.told[p.pane.ID] == p.version
+		return w.told[p.pane.ID] == mark{p.version, p.rung}
 	})
 	slices.SortFunc(fresh, func(a, b posted) int { return int(int64(a.version - b.version)) })
 	for _, p := range fresh {
-		w.told[p.pane.ID] = p.version
-		changes = append(changes, Change{Pane: p.pane})
+		id, told := p.pane.ID, w.told[p.pane.ID]
+		w.told[id] = mark{p.version, p.rung}
+		if told.version != p.version {
+			changes = append(changes, Change{Pane: p.pane})
+		}
+		if told.rung != p.rung && w.looked {
+			changes = append(changes, Change{Pane: PaneInfo{ID: id}, Rang: true})
+		}
 	}
 	if w.arranged != w.board.mu.arranged && w.looked {
 		changes = append(changes, Change{Arranged: true})

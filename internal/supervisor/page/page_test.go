@@ -324,7 +324,7 @@ func TestTheAnswerComesBeforeWhatFollowsFromIt(t *testing.T) {
 	h.attachTo = func(v *viewer) error {
 		early.Go(func() { v.sink.Snapshot(fanout.Snapshot{Cols: 80, Rows: 24, Stream: []byte("x")}) })
 		v.snapshot = func() {
-			early.Go(func() { v.sink.Event(fanout.Bell{}) })
+			early.Go(func() { v.sink.Event(fanout.HistoryGap{}) })
 		}
 		return nil
 	}
@@ -334,8 +334,8 @@ func TestTheAnswerComesBeforeWhatFollowsFromIt(t *testing.T) {
 	}
 	h.send(`{"id":5,"verb":"view.snapshot","params":{"pane":"p0","full":false}}`)
 	h.hearOK(5)
-	if m := h.hear(); m.Event != "bell" {
-		t.Errorf("heard %+v, want the bell", m)
+	if m := h.hear(); m.Event != "history_gap" {
+		t.Errorf("heard %+v, want the gap", m)
 	}
 }
 
@@ -445,7 +445,6 @@ func TestEventsAreTold(t *testing.T) {
 		`{"event":"history_wipe","pane":"p0","epoch":"9"}`:                                                                     fanout.HistoryWipe{Epoch: 9},
 		`{"event":"history_gap","pane":"p0"}`:                                                                                  fanout.HistoryGap{},
 		`{"event":"size","pane":"p0","cols":90,"rows":30}`:                                                                     fanout.Size{Cols: 90, Rows: 30},
-		`{"event":"bell","pane":"p0"}`:                                                                                         fanout.Bell{},
 		`{"event":"exit","pane":"p0","exit_code":0,"signal":""}`:                                                               fanout.Exit{Exit: wire.Exit{ExitCode: &zero}},
 		`{"event":"exit","pane":"p0","exit_code":null,"signal":"SIGKILL"}`:                                                     fanout.Exit{Exit: wire.Exit{Signal: "SIGKILL"}},
 		`{"event":"lost","pane":"p0"}`:                                                                                         fanout.Lost{},
@@ -664,6 +663,48 @@ func TestNewsOfTheArrangementIsToldOnce(t *testing.T) {
 	changes, err := w.Next(t.Context())
 	if err != nil || len(changes) != 1 || !changes[0].Arranged {
 		t.Error(changes, err)
+	}
+}
+
+// A page hears of every pane that it shows in its list, attached or not.
+func TestWhatAsksForAttentionIsToldOnce(t *testing.T) {
+	h := serve(t)
+	h.board.Put(PaneInfo{ID: "p0"})
+	h.board.Ring("p0") // before anybody looks: it was for those who were there
+	h.hello()
+	h.board.Ring("p0")
+	if m := h.hear(); m.Event != "bell" {
+		t.Errorf("heard %+v, want the bell of p0", m)
+	}
+	w := h.board.Watch()
+	if _, err := w.Next(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.board.Ring("p99") // there is none
+	h.board.Ring("p0")
+	h.board.Ring("p0")
+	h.board.Put(PaneInfo{ID: "p0", Title: "asks"}) // a change leaves it as it is
+	changes, err := w.Next(t.Context())
+	if err != nil || len(changes) != 2 || changes[0].Rang || !changes[1].Rang || changes[1].Pane.ID != "p0" {
+		t.Error(changes, err)
+	}
+	h.board.Put(PaneInfo{ID: "p7"})
+	h.board.Ring("p7") // new, and asks before anybody has seen it
+	changes, err = w.Next(t.Context())
+	if err != nil || len(changes) != 2 || !changes[1].Rang || changes[1].Pane.ID != "p7" {
+		t.Error(changes, err)
+	}
+}
+
+func TestAPaneThatMayNotBeSeenAsksUnheard(t *testing.T) {
+	var h host
+	h.hidden.Store("p1")
+	s := &session{o: Options{Panes: &h}}
+	for id, told := range map[string]bool{"p0": true, "p1": false, "p2": false} {
+		c := Change{Pane: PaneInfo{ID: id}, Rang: true}
+		if s.concerns(&c, map[string]bool{"p0": true, "p1": true}) != told {
+			t.Errorf("%s is told: %t", id, !told)
+		}
 	}
 }
 

@@ -123,8 +123,6 @@ func (k *sink) message(e fanout.Event) any {
 		return SizeEvent{"size", k.pane, e.Cols, e.Rows}
 	case fanout.Control:
 		return k.control(e)
-	case fanout.Bell:
-		return BellEvent{"bell", k.pane}
 	case fanout.Exit:
 		return ExitEvent{"exit", k.pane, e.ExitCode, e.Signal}
 	case fanout.Lost:

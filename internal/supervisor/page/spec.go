@@ -43,7 +43,7 @@ func Events() []EventSpec {
 		{"history_gap", reflect.TypeFor[HistoryGapEvent](), "deltas were left out: take a full snapshot"},
 		{"size", reflect.TypeFor[SizeEvent](), "the terminal has a new size"},
 		{"control", reflect.TypeFor[ControlEvent](), "who controls the pane, and who asks to"},
-		{"bell", reflect.TypeFor[BellEvent](), "the program rang the bell"},
+		{"bell", reflect.TypeFor[BellEvent](), "the program rang the bell, or has something to tell"},
 		{"exit", reflect.TypeFor[ExitEvent](), "the shell has ended"},
 		{"lost", reflect.TypeFor[LostEvent](), "the worker is gone; how the shell ended is unknown"},
 		{"dropped", reflect.TypeFor[DroppedEvent](), "this viewer was too slow: attach again"},

@@ -232,6 +232,8 @@ func (s *session) concerns(c *Change, seen map[string]bool) bool {
 	switch shows := !c.Removed && !c.Arranged && s.o.Panes.Sees(id); {
 	case c.Arranged:
 		return !s.o.Visit.toOnePane()
+	case c.Rang:
+		return shows && seen[id]
 	case shows:
 		seen[id] = true
 	case !seen[id]:
@@ -247,6 +249,8 @@ func (c Change) event() any {
 	switch {
 	case c.Arranged:
 		return ArrangedEvent{"arranged"}
+	case c.Rang:
+		return BellEvent{"bell", c.Pane.ID}
 	case c.Removed:
 		return PaneRemovedEvent{"pane_removed", c.Pane.ID}
 	}

@@ -70,6 +70,9 @@ func (s *Shown) HistoryLen() int {
 	return len(s.mu.history)
 }
 
+// noCursor hides it: nothing types into a record, and where it was is not kept.
+const noCursor = "\x1b[?25l"
+
 // AppendReplay appends what a worker's REPLAY would hold: the history, when it is asked for, and the screen.
 func (s *Shown) AppendReplay(dst []byte, history bool) []byte {
 	s.mu.Lock()
@@ -77,7 +80,7 @@ func (s *Shown) AppendReplay(dst []byte, history bool) []byte {
 	if history {
 		dst = append(emulator.AppendReplayHead(dst, s.Cols, s.Rows), s.mu.history...)
 	}
-	return s.terminalLocked().AppendRepaint(emulator.AppendGeometry(dst, s.Cols, s.Rows))
+	return append(s.terminalLocked().AppendRepaint(emulator.AppendGeometry(dst, s.Cols, s.Rows)), noCursor...)
 }
 
 // Screen are its rows from the top, without the blanks at their ends, and once more with their styles if they are asked for.

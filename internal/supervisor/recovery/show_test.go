@@ -31,6 +31,9 @@ func TestAnArchiveShowsItsTextAndThenNothing(t *testing.T) {
 	if !strings.Contains(full, "one\r\ntwo\r\n") || !strings.HasSuffix(full, bare) || strings.Contains(bare, "two") || s.HistoryLen() != len("one\r\ntwo\r\n") {
 		t.Errorf("%q and %q", full, bare)
 	}
+	if !strings.HasSuffix(bare, "\x1b[?25l") {
+		t.Errorf("a record with a cursor: %q", bare)
+	}
 	s.Blank()
 	screen, _ := s.Screen(false)
 	if rows, _, cut := s.History(9, 100, false); len(rows) != 0 || cut || !slices.Equal(screen, []string{"", ""}) || strings.Contains(string(s.AppendReplay(nil, true)), "one") {

@@ -71,7 +71,7 @@ type (
 		Device   string `json:"device" like:"device" help:"id of the browser"`
 		Name     string `json:"name" help:"name that it gave itself: escape it where you show it"`
 		PairedAt int64  `json:"paired_at" help:"when it was paired, in Unix milliseconds"`
-		SeenAt   int64  `json:"seen_at" help:"when it was here last, in Unix milliseconds"`
+		SeenAt   int64  `json:"seen_at" help:"the beginning of the hour in which it was here last, in Unix milliseconds"`
 		Online   bool   `json:"online" help:"it is connected"`
 	}
 

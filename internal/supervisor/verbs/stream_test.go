@@ -42,7 +42,7 @@ func TestStreamIsFramesAfterTheAnswer(t *testing.T) {
 		for _, e := range []fanout.Event{
 			fanout.HistoryDelta{Epoch: 4, Offset: 2, Text: []byte("line")}, fanout.HistoryWipe{Epoch: 5}, fanout.Size{Cols: 3, Rows: 2},
 			fanout.Control{You: true, ControllerName: "tty"}, fanout.Title{Text: "T"}, fanout.Cwd{Text: "/"}, fanout.Foreground{Name: "vi"},
-			fanout.Bell{}, fanout.Exit{Exit: wire.Exit{ExitCode: &code}}, fanout.Lost{}, fanout.Removed{},
+			fanout.Exit{Exit: wire.Exit{ExitCode: &code}}, fanout.Lost{}, fanout.Removed{},
 		} {
 			if err := v.sink.Event(e); err != nil {
 				t.Error(err)

@@ -8,6 +8,7 @@ import { type DebugTarget, expose } from './debug';
 import { Desk, type DeskOptions } from './desk';
 import { Dialogs } from './dialogs';
 import { KeyRow } from './keys';
+import { titleOf } from './label';
 import { RecordBar } from './records';
 import { applySettings } from './settings';
 import { installShortcuts } from './shortcuts';
@@ -75,7 +76,8 @@ function App(props: { desk: Desk; onCode(code: Bytes): void }) {
 
 function showTitle(desk: Desk): void {
   const pane = desk.active.value;
-  document.title = pane ? `${desk.label(pane)} — spawn` : 'spawn';
+  const asks = desk.panes.value.some(({ attention }) => attention.value);
+  document.title = titleOf(pane && desk.label(pane), asks);
 }
 
 /** The clock runs only while somebody waits. */
@@ -96,6 +98,6 @@ function wakeOnReturn(desk: Desk): void {
   addEventListener('pageshow', wake);
   addEventListener('pagehide', () => desk.leave());
   document.addEventListener('visibilitychange', () => {
-    if (document.visibilityState === 'visible') wake();
+    if (!document.hidden) desk.returned();
   });
 }

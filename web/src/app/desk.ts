@@ -145,6 +145,12 @@ export class Desk {
     this.#link.wake();
   }
 
+  /** The person looks at the page again. */
+  returned(): void {
+    if (this.active.value) this.active.value.attention.value = false;
+    this.wake();
+  }
+
   /** Ends a visit for good. */
   leaveVisit(): void {
     this.options.leave();
@@ -460,7 +466,7 @@ export class Desk {
         argv,
         ack_orphans: true,
       });
-      await this.#showWhenKnown(made.pane);
+      void this.#showWhenKnown(made.pane); // what asked for it makes room meanwhile
       return '';
     } catch (error) {
       return reason(error);
@@ -558,7 +564,7 @@ export class Desk {
       default: {
         const pane = this.find(event.pane);
         pane?.event(event);
-        if (pane && pane === this.active.value) pane.attention.value = false;
+        if (pane && pane === this.active.value && !document.hidden) pane.attention.value = false;
       }
     }
   }

@@ -31,6 +31,11 @@ export function labelOf(
   );
 }
 
+/** What the browser calls the page: the terminal that is shown, and whether any asks for attention. */
+export function titleOf(label: string | null, asks: boolean): string {
+  return `${asks ? '● ' : ''}${label ? `${label} — ` : ''}spawn`;
+}
+
 /** "build", or "work 2" for the second window of that session; "build (1 of 3)" where there are several panes. */
 function placeLabel(
   pane: string,

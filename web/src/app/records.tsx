@@ -11,7 +11,7 @@ import type { Pane } from './pane';
 import { inOrder, leadText } from './leading';
 import { type Checkpoint, insideText, recordText, shutdownText, statusText } from './recovery';
 import { dialog } from './ui';
-import { agoText, momentText } from './when';
+import { agoText, momentText } from './times';
 
 /** How often the words for how long ago something was are made anew. */
 const agoEveryMs = 30_000;

@@ -6,6 +6,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { safeTitle } from '../term/title';
 import type { Device, Share } from '../wire/verbs';
 import type { Desk } from './desk';
+import { inOrder, seenText } from './sharing';
 import { agoText, untilText } from './times';
 import { dialog, say } from './ui';
 
@@ -169,7 +170,7 @@ export function Comers({ desk }: { desk: Desk }) {
       <h3>Paired browsers</h3>
       {devices && (
         <ul>
-          {devices.map((device) => (
+          {inOrder(devices, ownDevice(desk)).map((device) => (
             <DeviceEntry key={device.device} device={device} desk={desk} />
           ))}
         </ul>
@@ -230,10 +231,15 @@ function openText({ open, used_at }: Share): string {
   return used_at === 0 ? 'Not opened yet.' : `Opened ${agoText(used_at, Date.now())}.`;
 }
 
+/** The id by which the host knows this browser; '' for who is none of the paired. */
+function ownDevice(desk: Desk): string {
+  return /^device:(.*)$/.exec(desk.principal.value)?.[1] ?? '';
+}
+
 function DeviceEntry({ device, desk }: { device: Device; desk: Desk }) {
   const [sure, setSure] = useState(false);
   const name = safeTitle(device.name) || device.device;
-  const own = desk.principal.value === `device:${device.device}`;
+  const own = device.device === ownDevice(desk);
   const off = desk.sharing.busy.value || !desk.connected.value;
   return (
     <li class="comer">
@@ -241,8 +247,7 @@ function DeviceEntry({ device, desk }: { device: Device; desk: Desk }) {
         <b>{name}</b>
         {own && <span class="faint"> this browser</span>}
         <div class="faint">
-          {device.online ? 'Connected now.' : `Here ${agoText(device.seen_at, Date.now())}.`}{' '}
-          Paired {agoText(device.paired_at, Date.now())}.
+          {seenText(device, Date.now())} Paired {agoText(device.paired_at, Date.now())}.
         </div>
       </div>
       <div class="actions">

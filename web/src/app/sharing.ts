@@ -5,6 +5,7 @@
 import { signal } from '@preact/signals';
 import { type Ctl, CtlFailure, failedWith } from '../link/ctl';
 import type { Device, Share, ShareCreateResult } from '../wire/verbs';
+import { agoText } from './times';
 
 export class Sharing {
   /** Links that are good; null until the host has told. */
@@ -73,6 +74,25 @@ export class Sharing {
       await this.load();
     }
   }
+}
+
+/** This browser first, then those that are connected, then who was here last. */
+export function inOrder(devices: readonly Device[], own: string): Device[] {
+  const rank = ({ device, online }: Device) => (device === own ? 2 : Number(online));
+  return [...devices].sort(
+    (a, b) => rank(b) - rank(a) || b.seen_at - a.seen_at || b.paired_at - a.paired_at,
+  );
+}
+
+/** The grain in which the host keeps when a browser was here: the hour that began then. */
+const seenGrainMs = 3_600_000;
+
+/** When a browser was here, as far as it is known. */
+export function seenText({ online, seen_at }: Device, now: number): string {
+  if (online) return 'Connected now.';
+  const past = now - seen_at;
+  if (past >= 0 && past < seenGrainMs) return 'Here within the hour.';
+  return `Here ${agoText(seen_at, now)}.`;
 }
 
 const reasons: Readonly<Record<string, string>> = {

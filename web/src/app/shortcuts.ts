@@ -39,7 +39,7 @@ const rows: readonly Row[] = [
   ['Ctrl+Shift+E / O', 'Split right / below', true],
   ['Ctrl+Shift+Z', 'Zoom: one terminal of a window alone, or all again', true],
   ['Ctrl+Shift+G', 'Float above the splits, or back; a float is moved by its title', true],
-  ['Ctrl+Shift+J / K', 'Next / previous terminal'],
+  ['Ctrl+Shift+J / K', 'Next / previous terminal, in splits, floats and tabs'],
   ['Ctrl+Shift+1 … 9', 'Tab 1 … 9'],
   ['Ctrl+Shift+L', 'Rename terminal; F2 on a tab, or a double click, names the tab', true],
   ['Ctrl+Shift+C, Cmd+C', 'Copy the selection'],

@@ -137,7 +137,8 @@ export function Switcher({ desk }: { desk: Desk }) {
             aria-current={desk.active.value === pane}
             onClick={() => void desk.show(pane)}
           >
-            {desk.label(pane)}
+            <Mark panes={[pane]} />
+            <span class="name">{desk.label(pane)}</span>
           </button>
         ) : null;
       })}
@@ -145,10 +146,10 @@ export function Switcher({ desk }: { desk: Desk }) {
   );
 }
 
-/** What a glance at a tab must tell: it rang, it ended, somebody else drives. */
+/** What a glance at a tab must tell: it asks for attention, or it ended. */
 function Mark({ panes }: { panes: readonly Pane[] }) {
   const rings = panes.some((pane) => pane.attention.value);
-  if (rings) return <b class="mark bell" title="Rang the bell" />;
+  if (rings) return <b class="mark bell" title="Asks for attention" />;
   const info = panes[0]?.info.value;
   if (panes.length !== 1 || !info || info.archive) return null;
   if (info.state === 'lost') return <b class="mark bad" title="Ended, status unknown" />;

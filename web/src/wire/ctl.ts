@@ -254,7 +254,7 @@ export type CtlEvent =
   | SizeEvent
   /** who controls the pane, and who asks to */
   | ControlEvent
-  /** the program rang the bell */
+  /** the program rang the bell, or has something to tell */
   | BellEvent
   /** the shell has ended */
   | ExitEvent

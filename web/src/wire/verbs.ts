@@ -115,7 +115,7 @@ export interface Device {
   name: string;
   /** when it was paired, in Unix milliseconds */
   paired_at: number;
-  /** when it was here last, in Unix milliseconds */
+  /** the beginning of the hour in which it was here last, in Unix milliseconds */
   seen_at: number;
   /** it is connected */
   online: boolean;
