@@ -18,7 +18,7 @@ const (
 	ringBytes = 8 * 8 << 10
 	// readBytesMax is what is read before the loop is told. The kernel hands out at most 4 KiB at a time, and has up to three
 	// times as much behind it, which come at once while the program writes on.
-	readBytesMax = 32 << 10
+	readBytesMax = 16 << 10
 	// strideBytes is what the loop takes at once, half of the ring: while it draws, the reader has the other half.
 	strideBytes = ringBytes / 2
 	// outboxBytesMax is what may wait for the supervisor before the loop stops taking output, replays and captures apart: a long
