@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"spawn/internal/supervisor/fanout"
@@ -234,6 +235,7 @@ func TestAPromptWithoutMarksIsOneAfterAWhile(t *testing.T) {
 			s.Errorf("typed %q: the prompt may be slow", s.typed)
 		}
 		<-time.After(1)
+		synctest.Wait() // it has typed
 		s.mark("C", "D;2")
 		if r := <-got; r.err != nil || *r.result.ExitCode != 2 || string(s.typed) != "ls\r" {
 			s.Errorf("%+v, typed %q", r, s.typed)
