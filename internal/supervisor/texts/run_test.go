@@ -231,9 +231,11 @@ func TestAPromptWithoutMarksIsOneAfterAWhile(t *testing.T) {
 		s.Take()
 		got := s.run(s.Context(), &Runs{}, "ls")
 		<-time.After(marksGrace - 1)
+		s.mu.Lock()
 		if len(s.typed) > 0 {
 			s.Errorf("typed %q: the prompt may be slow", s.typed)
 		}
+		s.mu.Unlock()
 		<-time.After(1)
 		synctest.Wait() // it has typed
 		s.mark("C", "D;2")
