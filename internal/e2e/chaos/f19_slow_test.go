@@ -22,9 +22,9 @@ import (
 
 const (
 	slowPeers   = 5000
-	slowPace    = time.Second // between two bytes; slower than this nobody is told apart from it
-	slowGrowth  = 64 << 20    // of spawnd, in bytes
-	slowOpenMax = 2*256 + 64  // connections that spawnd holds at once, of both ways in, and its own files
+	slowPace    = time.Second     // between two bytes; slower than this nobody is told apart from it
+	slowGrowth  = 64 << 20        // of spawnd, in bytes
+	slowOpenMax = 1024 + 256 + 64 // connections that spawnd holds at once, of both ways in, and its own files
 	// slowEnd is when the last of them must be gone: the longest deadline of a request, 10 s, and as much again for
 	// a busy machine.
 	slowEnd = 20 * time.Second

@@ -12,8 +12,9 @@ const (
 	// SocketPathMax is the longest path, in bytes, that bind and connect take on Linux.
 	SocketPathMax = 107
 
-	// connectionsMax bounds open connections. Beyond it the one that has been silent longest is closed.
-	connectionsMax = 256
+	// connectionsMax bounds open connections. Beyond it the one that has been silent longest is closed. Who waits for a slow verb
+	// asks beside, on a second one, whether spawnd lives; so some hundred at once are twice as many.
+	connectionsMax = 1024
 	// idleTimeout is how long a connection may be silent between requests.
 	idleTimeout = 10 * time.Minute
 	// lineTimeout is how long a request may take from its first byte to its newline.

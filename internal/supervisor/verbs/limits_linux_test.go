@@ -34,7 +34,7 @@ func TestLimitsOfTheControlSocket(t *testing.T) {
 	}{
 		{"bytes of a request", LineBytesMax, 64 << 10},
 		{"bytes of an answer", AnswerBytesMax, 8 << 20},
-		{"connections", connectionsMax, 256},
+		{"connections", connectionsMax, 1024},
 		{"seconds of a request from its first byte", int(lineTimeout / time.Second), 10},
 		{"seconds to take an answer", int(answerTimeout / time.Second), 10},
 		{"minutes between two requests", int(idleTimeout / time.Minute), 10},
