@@ -79,7 +79,12 @@ func doctorOfAUser(b *booted) {
 	s.finds("with a terminal, lingering and another KillMode", map[string]string{
 		"systemd.unit": `warn spawnd.service has KillMode="control-group"`, "systemd.linger": "ok lingering is on", "worker.scope": "ok 1 terminal in a scope of its own", "worker.canary": survived,
 	})
-	if left := s.control("list-units", "--plain", "--no-legend", "--all", "spawn-worker-*"); strings.Count(left, "\n") > 0 || !strings.Contains(left, shell.SessionID) {
+	var left string
+	alone := func() bool { // systemd takes a moment to see that a scope is empty
+		left = s.control("list-units", "--plain", "--no-legend", "--all", "spawn-worker-*")
+		return !strings.Contains(left, "\n") && strings.Contains(left, shell.SessionID)
+	}
+	if !s.await(stepMax, alone) {
 		s.t.Errorf("scopes there are: %s", left)
 	}
 	s.run("rm", "-r", "/etc/systemd/user/"+systemd.UnitName+".d")
