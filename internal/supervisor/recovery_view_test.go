@@ -71,7 +71,7 @@ func TestTerminalsAnswerOneAfterTheOther(t *testing.T) {
 			if n := working.Add(1); n > 1 {
 				t.Errorf("%d terminals answer at once", n)
 			}
-			time.Sleep(takes)
+			<-time.NewTimer(takes).C
 			working.Add(-1)
 			heard.Store(int64(time.Since(begun)))
 			return recovery.Rows{Screen: []string{p.id}}, true
