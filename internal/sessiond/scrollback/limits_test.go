@@ -4,20 +4,12 @@ package scrollback
 
 import "testing"
 
-// The numbers of §6.1 and §6.2, and those of the charge that are ours: without them here a floor of 0 would be as good.
+// The numbers of the charge, which are ours: without them here a floor of 0 would be as good.
 func TestLimitsAreAsChosen(t *testing.T) {
 	for name, n := range map[string][2]any{
-		"bytes of a record's header":                 {HeaderBytes, 4 + 1 + 8},
-		"bytes of its length":                        {lengthBytes, 4},
-		"bytes of its tag":                           {TagBytes, 16},
-		"bytes of a nonce":                           {NonceBytes, 12},
-		"charge of a segment before rotation":        {SegmentBytesDefault, 256 << 10},
-		"charge of a log":                            {MaxLogBytes, 8 << 20},
-		"files of a log":                             {MaxFiles, 128},
 		"plaintext of a record":                      {MaxRecordBytes, 64 << 10},
 		"the last sequence number":                   {seqMax, 1 << 48},
 		"segments of a lowered log":                  {segmentsPerLog, 8},
-		"charge of a replay, in texts":               {ReplayCopies, 2},
 		"bytes of a block":                           {blockBytes, 4096},
 		"bytes of a directory, at least":             {directoryBytesMin, 4096},
 		"charge of a file itself":                    {inodeBytes, 1024},
