@@ -22,6 +22,7 @@ import (
 
 	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/sessiond/wire"
+	"spawn/internal/supervisor/descriptors"
 )
 
 func TestMain(m *testing.M) {
@@ -295,4 +296,35 @@ func TestWithoutAScopeATerminalStartsAllTheSame(t *testing.T) {
 	if n := strings.Count(house.log.String(), "no bus"); n != 1 {
 		t.Errorf("logged %d times", n)
 	}
+}
+
+// The last descriptors are kept for terminals that are there. A launch that would take of them leaves nothing behind, and the
+// next one goes well when there are enough again.
+func TestNoTerminalStartsOnTheLastDescriptors(t *testing.T) {
+	house := newHouse(t)
+	f := house.fleet("good")
+	first, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lowest := uint64(first.Fd())
+	first.Close()
+	var was unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Setrlimit(unix.RLIMIT_NOFILE, &was)
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: lowest + descriptors.Kept, Max: was.Max}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Launch(t.Context(), endpoint.NewSessionID(), spec); !errors.Is(err, ErrDescriptors) {
+		t.Errorf("Launch: %v", err)
+	}
+	if names := house.files(); len(names) > 0 {
+		t.Errorf("left behind: %v", names)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
+		t.Fatal(err)
+	}
+	next(t, house.launch(f), wire.KindOutput)
 }

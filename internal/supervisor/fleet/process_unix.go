@@ -18,6 +18,7 @@ import (
 
 	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/sessiond/failpoint"
+	"spawn/internal/supervisor/descriptors"
 )
 
 // process is a worker that this process forked. It is asked nothing once it has greeted us.
@@ -36,6 +37,9 @@ func (f *Fleet) fork(id endpoint.SessionID) (*process, error) {
 		return nil, err
 	}
 	failpoint.Pass(failpoint.LaunchReserved)
+	if descriptors.Among(reservation.File(), descriptors.Kept) {
+		return nil, errors.Join(ErrDescriptors, reservation.Retire())
+	}
 	report, theirs, err := os.Pipe()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("make pipe: %w", err), reservation.Retire())
