@@ -164,6 +164,7 @@ func inBackground(h *Handle) (done <-chan error) {
 
 func TestLaunchGivesADrivenTerminal(t *testing.T) {
 	t.Setenv("SPAWN_TOKEN", "ambient")
+	t.Setenv("GODEBUG", "madvdontneed=1")
 	t.Setenv("GOTRACEBACK", "all")
 	house := newHouse(t)
 	h := house.launch(house.fleet("good"))
@@ -171,7 +172,7 @@ func TestLaunchGivesADrivenTerminal(t *testing.T) {
 		t.Fatalf("hello %+v", hello)
 	}
 	given := next(t, h, wire.KindOutput)
-	if !strings.Contains(given, "leader=true cwd=/ ") || !strings.Contains(given, `env=["GOTRACEBACK=all"]`) {
+	if !strings.Contains(given, "leader=true cwd=/ ") || !strings.Contains(given, `env=["GODEBUG=madvdontneed=1,asyncpreemptoff=1" "GOTRACEBACK=all"]`) {
 		t.Errorf("the worker was given %s", given)
 	}
 	for _, fd := range strings.Fields(given) {
@@ -295,6 +296,18 @@ func TestWithoutAScopeATerminalStartsAllTheSame(t *testing.T) {
 	}
 	if n := strings.Count(house.log.String(), "no bus"); n != 1 {
 		t.Errorf("logged %d times", n)
+	}
+}
+
+func TestAWorkersRuntimeIsNotInterrupted(t *testing.T) {
+	for _, c := range []struct{ have, want []string }{
+		{nil, []string{"GODEBUG=asyncpreemptoff=1"}},
+		{[]string{"GOGC=50"}, []string{"GOGC=50", "GODEBUG=asyncpreemptoff=1"}},
+		{[]string{"GODEBUG=asyncpreemptoff=0", "GOGC=50"}, []string{"GODEBUG=asyncpreemptoff=0,asyncpreemptoff=1", "GOGC=50"}},
+	} {
+		if got := withoutPreemption(slices.Clone(c.have)); !slices.Equal(got, c.want) {
+			t.Errorf("of %q: %q", c.have, got)
+		}
 	}
 }
 
