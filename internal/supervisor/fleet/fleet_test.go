@@ -299,6 +299,31 @@ func TestWithoutAScopeATerminalStartsAllTheSame(t *testing.T) {
 	}
 }
 
+// Limits that do not hold are told of every terminal that was to have them.
+func TestATerminalWithoutItsLimitsIsNamed(t *testing.T) {
+	for name, scoper := range map[string]Scoper{"the bus fails": &failingScoper{}, "no systemd": NoScope{}} {
+		house := newHouse(t)
+		f := house.fleet("good")
+		f.scoper = scoper
+		limited := spec
+		limited.Limits.TasksMax = 100
+		for range 2 {
+			h, err := f.Launch(t.Context(), endpoint.NewSessionID(), limited)
+			if err != nil {
+				t.Fatal(err)
+			}
+			next(t, h, wire.KindOutput)
+			if n := strings.Count(house.log.String(), "without its limits: it gets no scope of its own\" session="+string(h.ID())); n != 1 {
+				t.Errorf("%s: %d times in %q", name, n, house.log)
+			}
+		}
+		next(t, house.launch(f), wire.KindOutput)
+		if n := strings.Count(house.log.String(), "without its limits"); n != 2 {
+			t.Errorf("%s: %d terminals are named, one of them without limits to keep", name, n)
+		}
+	}
+}
+
 func TestAWorkersRuntimeIsNotInterrupted(t *testing.T) {
 	for _, c := range []struct{ have, want []string }{
 		{nil, []string{"GODEBUG=asyncpreemptoff=1"}},
