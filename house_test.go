@@ -46,6 +46,7 @@ var floor = map[string][]string{
 
 	"internal/supervisor/loopback":    {},
 	"internal/supervisor/ownfile":     {},
+	"internal/supervisor/descriptors": {},
 	"internal/supervisor/config":      {"internal/strictjson", "internal/supervisor/loopback", "internal/supervisor/topology", "internal/supervisor/ownfile"},
 	"internal/supervisor/loginenv":    {},
 	"internal/supervisor/shellmarks":  {},
@@ -55,12 +56,12 @@ var floor = map[string][]string{
 	"internal/supervisor/access":      {"internal/strictjson"},
 	"internal/supervisor/events":      {},
 	"internal/supervisor/recovery":    {"internal/strictjson", "internal/sessiond/vfs", "internal/sessiond/emulator", "internal/supervisor/topology"},
-	"internal/supervisor/fleet":       {"internal/sessiond/wire", "internal/sessiond/endpoint", "internal/sessiond/lifecycle", "internal/sessiond/failpoint"},
+	"internal/supervisor/fleet":       {"internal/sessiond/wire", "internal/sessiond/endpoint", "internal/sessiond/lifecycle", "internal/sessiond/failpoint", "internal/supervisor/descriptors"},
 	"internal/supervisor/fanout":      {"internal/sessiond/wire", "internal/sessiond/failpoint", "internal/supervisor/control", "internal/supervisor/turns"},
-	"internal/supervisor/rtc":         {},
+	"internal/supervisor/rtc":         {"internal/supervisor/descriptors"},
 	"internal/supervisor/signaling":   {"internal/strictjson", "internal/supervisor/access", "internal/supervisor/loopback"},
 	"internal/supervisor/page":        {"internal/strictjson", "internal/supervisor/fanout", "internal/sessiond/wire", "internal/supervisor/control", "internal/supervisor/verbs"},
-	"internal/supervisor/verbs":       {"internal/strictjson", "internal/sessiond/wire", "internal/sessiond/failpoint", "internal/supervisor/fanout", "internal/supervisor/control"},
+	"internal/supervisor/verbs":       {"internal/strictjson", "internal/sessiond/wire", "internal/sessiond/failpoint", "internal/supervisor/fanout", "internal/supervisor/control", "internal/supervisor/descriptors"},
 	"internal/supervisor/verbs/shape": {"internal/strictjson"},
 	"internal/supervisor/verbs/keys":  {},
 	"internal/supervisor/texts": {
