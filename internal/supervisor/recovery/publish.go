@@ -97,7 +97,7 @@ func (s *Store) recognise(entry Entry, digest [sha256.Size]byte, p Policy) {
 	if err != nil {
 		return
 	}
-	back, err := digestOfFile(file)
+	back, err := digestOfFile(file, facts.Size)
 	if err = errors.Join(err, file.Close("checkpoint.close")); err != nil || back != digest {
 		return
 	}
@@ -105,9 +105,9 @@ func (s *Store) recognise(entry Entry, digest [sha256.Size]byte, p Policy) {
 	s.mu.examined[entry.ID] = remembered{facts, min(p.MaxBytes, FileBytesMax), entry}
 }
 
-func digestOfFile(file vfs.File) (digest [sha256.Size]byte, err error) {
+func digestOfFile(file vfs.File, size int64) (digest [sha256.Size]byte, err error) {
 	sum := sha256.New()
-	chunk := make([]byte, writeChunk)
+	chunk := make([]byte, min(writeChunk, max(1, size)))
 	for {
 		n, err := file.Read("checkpoint.read", chunk)
 		sum.Write(chunk[:n])

@@ -238,6 +238,32 @@ func TestPowerLossLeavesWholeGenerations(t *testing.T) {
 	}
 }
 
+// A longer file, of which each sector may be lost by itself: more than ten thousand states.
+func TestPowerLossTearsALongerFile(t *testing.T) {
+	files, w := prepare(t)
+	w.files = files
+	s := w.start(t, on(9))
+	_, err := s.Publish(context.Background(), body(w.now, 1, strings.Repeat("x", 3000)))
+	must(t, err)
+	states := 0
+	files.States(func(state vfs.CrashState) bool {
+		states++
+		again := *w
+		again.files = state.FS
+		s, err := again.open()
+		must(t, err, s.Start(on(9), true))
+		got, done := shown(t, s), state.Done == files.Len()
+		if state.Sampled || got != "1:valid 2:valid 3:valid" && (done || got != "1:valid 2:valid") {
+			t.Errorf("after %d steps, the last %q, kept %s: listed %s, sampled %t", state.Done, state.Last, state.What, got, state.Sampled)
+		}
+		return !t.Failed()
+	})
+	if states < 10_000 {
+		t.Errorf("only %d states", states)
+	}
+	t.Logf("%d states", states)
+}
+
 // The same from nothing: the folders' own names have to be durable too.
 func TestPowerLossDuringTheFirstPublication(t *testing.T) {
 	files := vfs.NewCrash()
