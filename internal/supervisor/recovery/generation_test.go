@@ -126,7 +126,7 @@ func TestAGenerationThatCouldNotBeReadIsNotGivenOutAgain(t *testing.T) {
 	if got := shown(t, s); got != "1:valid 0:unsafe 0:unsafe" {
 		t.Fatalf("listed %s", got)
 	}
-	for range 15 {
+	for range 8 { // as many as there would be to the last one, if numbers went on behind those that are shown
 		_, err := s.Publish(context.Background(), body(w.now, 1, ""))
 		must(t, err)
 	}

@@ -129,7 +129,7 @@ func TestALongFileIsSkimmed(t *testing.T) {
 		if len(sign) > skimOverlap {
 			t.Errorf("%s is longer than what is looked at again", sign)
 		}
-		for _, begin := range []int{0, skimBytes - len(sign) - 1, skimBytes - len(sign), skimBytes - 1, skimBytes, 2*skimBytes - skimOverlap - 1, 3 * skimBytes} {
+		for _, begin := range []int{0, skimBytes - len(sign) - 1, skimBytes - len(sign), skimBytes - len(sign) + 1, skimBytes - 1, skimBytes, 2*skimBytes - skimOverlap - 1, 3 * skimBytes} {
 			file := bytes.Repeat([]byte("x"), 3*skimBytes+100)
 			copy(file[begin:], sign)
 			for _, piece := range []int{7, 1000, skimBytes} {
