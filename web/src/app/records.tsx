@@ -24,6 +24,7 @@ export function Checkpoints({ desk }: { desk: Desk }) {
     if (connected) void recovery.load();
   }, [recovery, connected]);
   const all = recovery.checkpoints.value;
+  const others = recovery.others.value;
   const failure = recovery.failure.value;
   const full = desk.panes.value.length > 0;
   return (
@@ -46,6 +47,9 @@ export function Checkpoints({ desk }: { desk: Desk }) {
             </Entry>
           ))}
         </ul>
+      )}
+      {others > 0 && (
+        <p class="faint">Not shown here: {others} more. All are in spawnd recovery list.</p>
       )}
     </div>
   );
@@ -83,7 +87,7 @@ function Entry(props: { at: Checkpoint; desk: Desk; off: boolean; children: Comp
         <div>{at.capturedAt === null ? <b>{name}</b> : <Moment then={at.capturedAt} />}</div>
         {children && <div class="why">{children}</div>}
         <div class="status-text">
-          {statusText(at.status)}
+          {statusText(at)}
           {at.capturedAt !== null && <span class="faint"> · {name}</span>}
         </div>
         {at.inside && <div>{insideText(at.inside)}</div>}
