@@ -138,6 +138,19 @@ describe('Recovery', () => {
     expect(only && statusText(only)).toBe(text);
   });
 
+  test('what one would make is asked for by itself, and what cannot be told says why', async () => {
+    const host = new Host();
+    const recovery = new Recovery(() => host.ctl);
+    await recovery.load();
+    const [first] = recovery.checkpoints.value ?? [];
+    expect(first?.inside).not.toHaveProperty('topology');
+    const outline = await recovery.outline(first?.id ?? '');
+    expect(outline).toMatchObject({ sessions: [{ name: 'work' }] });
+    host.refuse.set('recovery.inspect', 'conflict.checkpoint_expired');
+    expect(await recovery.outline(first?.id ?? '')).toMatch(/^It is too old/);
+    expect(await new Recovery(() => null).outline('c1')).toBe('Not connected.');
+  });
+
   test('what was not done is told in words, and the list is asked for again', async () => {
     const host = new Host();
     host.refuse.set('recovery.restore', 'conflict.not_empty');

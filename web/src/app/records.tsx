@@ -9,6 +9,7 @@ import type { Desk } from './desk';
 import { Icon } from './icons';
 import type { Pane } from './pane';
 import { inOrder, leadText } from './leading';
+import { Preview } from './preview';
 import { type Checkpoint, insideText, recordText, shutdownText, statusText } from './recovery';
 import { dialog } from './ui';
 import { agoText, momentText } from './times';
@@ -127,6 +128,7 @@ function Entry(props: { at: Checkpoint; desk: Desk; off: boolean; children: Comp
           </>
         )}
       </div>
+      {at.inside && <Preview at={at} desk={desk} />}
     </li>
   );
 }

@@ -5,7 +5,7 @@
 import { signal } from '@preact/signals';
 import { type Ctl, CtlFailure, failedWith } from '../link/ctl';
 import type { PaneInfo } from '../wire/ctl';
-import type { CheckpointStatus, RecoveryInspectResult } from '../wire/verbs';
+import type { CheckpointStatus, Outline, RecoveryInspectResult } from '../wire/verbs';
 
 /** Checkpoints that are looked into and shown, the newest, beside the one that a person is led to. */
 export const shownMax = 32;
@@ -61,6 +61,18 @@ export class Recovery {
       if (!failedWith(error, 'unsupported.verb') && !failedWith(error, 'closed')) {
         this.failure.value = reason(error);
       }
+    }
+  }
+
+  /** What a restore of one would make; a text says why that cannot be told. */
+  async outline(id: string): Promise<Outline | string> {
+    try {
+      const ctl = this.ctl();
+      if (!ctl) throw new CtlFailure('closed', 'not connected');
+      const { topology } = await ctl.call('recovery.inspect', { checkpoint: id, topology: true });
+      return topology ?? { sessions: [], windows: [], panes: [] };
+    } catch (error) {
+      return reason(error);
     }
   }
 
