@@ -2,11 +2,12 @@
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { Address } from './address';
 import type { Desk } from './desk';
 import { Checkpoints } from './records';
 import { ShareForm, Comers } from './share';
 import { shortcutHelp } from './shortcuts';
-import { type Dialog, dialog, say } from './ui';
+import { type Dialog, dialog } from './ui';
 import { wordsOf } from './words';
 
 /** Lines of a paste that are shown before it is sent. */
@@ -148,32 +149,10 @@ function ConfirmPaste({ text, send }: { text: string; send: () => void }) {
 }
 
 function PairLink({ url }: { url: string }) {
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(url);
-      say('Copied.');
-    } catch {
-      say('The browser did not allow writing to the clipboard.');
-    }
-  };
   return (
     <Modal title="Pair another browser">
       <p>Open this address there. It works once, for ten minutes.</p>
-      <input
-        class="address"
-        readOnly
-        value={url}
-        aria-label="Address"
-        onFocus={(e) => e.currentTarget.select()}
-      />
-      <div class="actions">
-        <button type="button" onClick={dismiss}>
-          Done
-        </button>
-        <button type="button" class="main" onClick={() => void copy()}>
-          Copy
-        </button>
-      </div>
+      <Address url={url} label="Address" />
     </Modal>
   );
 }
