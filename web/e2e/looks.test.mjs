@@ -122,6 +122,7 @@ test('watching, losing the host, and how terminals end', () =>
 test('a phone: no sideways scroll, keys at hand, control for the next key', () =>
   withPage(phone, '', async (page) => {
     await untilLive(page);
+    await page.getByRole('region', { name: 'Terminal keys' }).waitFor();
     await page.locator('.screen:not([hidden])').tap();
     await typeLine(page, 'seq 1 200');
     await untilScreen(page, /^200$/);
@@ -231,6 +232,9 @@ test('checkpoints and records on a phone', () =>
     await page.getByRole('button', { name: 'Restore Checkpoint 12' }).tap();
     await page.locator('.strip').getByText('Record of build').waitFor();
     assert.ok((await sidewaysOverflow(page)) <= 0);
+    // Nothing runs in a record that could take keys.
+    await untilScreen(page, /make -j2 test/);
+    assert.equal(await page.getByRole('region', { name: 'Terminal keys' }).count(), 0);
     await screenshot(page, 'phone-record');
   }));
 
