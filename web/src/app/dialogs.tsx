@@ -83,7 +83,7 @@ function ConfirmClose({ desk, id }: { desk: Desk; id: string }) {
   if (!pane) return null;
   const close = () => {
     dismiss();
-    void desk.close(pane);
+    void desk.orders.close(pane);
   };
   return (
     <Modal title={`Close ${desk.label(pane)}?`}>
@@ -103,7 +103,7 @@ function ConfirmClose({ desk, id }: { desk: Desk; id: string }) {
 function ConfirmCloseWindow(props: { desk: Desk; id: string; panes: number }) {
   const close = () => {
     dismiss();
-    void props.desk.closeWindow(props.id);
+    void props.desk.orders.closeWindow(props.id);
   };
   return (
     <Modal title={`Close ${props.panes} terminals?`}>
@@ -187,7 +187,7 @@ function Rename({ desk, id }: { desk: Desk; id: string }) {
       instead={desk.label(pane)}
       hint="Without a name the program’s own title is shown."
       desk={desk}
-      take={(name) => desk.rename(pane, name)}
+      take={(name) => desk.orders.rename(pane, name)}
     />
   );
 }
@@ -204,7 +204,7 @@ function RenameWindow({ desk, id }: { desk: Desk; id: string }) {
       instead={pane ? desk.label(pane) : ''}
       hint="Without a name the tab is called by its terminal. Checkpoints keep it."
       desk={desk}
-      take={(name) => desk.renameWindow(id, name)}
+      take={(name) => desk.orders.renameWindow(id, name)}
     />
   );
 }
@@ -306,7 +306,7 @@ function Relaunch({ desk, id }: { desk: Desk; id: string }) {
   const submit = async (event: Event) => {
     event.preventDefault();
     if (!known || !argv?.length) return;
-    const why = await desk.relaunch(pane, argv);
+    const why = await desk.orders.relaunch(pane, argv);
     setFailure(why);
     if (!why) dismiss();
   };

@@ -153,7 +153,7 @@ export function RecordBar({ pane, desk }: { pane: Pane; desk: Desk }) {
           >
             Relaunch…
           </button>
-          <button type="button" onClick={() => void desk.close(pane)}>
+          <button type="button" onClick={() => void desk.orders.close(pane)}>
             Close
           </button>
         </>
