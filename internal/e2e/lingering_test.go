@@ -27,18 +27,21 @@ const resumeSpan = 65 * time.Second
 // What a terminal showed, and what was typed into it, is not in spawnd's memory once nobody can ask spawnd for it: when its pane is
 // closed, and, which only a long run waits for, a minute after its last viewer has left. On the way it goes through every queue: to a
 // viewer with history and one without, to those that read nothing, in replays. Neither marker is in the script, because arguments
-// stay. A signal of the runtime has the kernel save what is just being copied where nobody wipes it; this spawnd gets none.
+// stay. A signal has the kernel save what is just being copied where nobody wipes it. This spawnd gets none of its runtime, and none
+// of a child's end, since it has adopted the worker.
 func TestTextDoesNotLingerInSpawnd(t *testing.T) {
 	unmet.Root(t, "read spawnd's memory")
 	const written, typed = "LINGERING-TEXT-OF-A-PROGRAM", "LINGERING-TEXT-OF-A-TYPIST"
 	const script = `stty -echo; m=$(printf %s LINGER ING-TEXT- OF-A-PROGRAM); echo ready
 		while read -r what rest; do seq 1 3000 | sed "s/^/$m /"; echo "$what-done"; done`
 	h := rig.NewHost(t)
+	first := h.Serve()
+	pane := h.NewPane(verbs.PaneNewParams{Argv: []string{"/bin/sh", "-c", script}})
+	first.Kill()
 	d, err := h.TryServe([]string{"GODEBUG=asyncpreemptoff=1"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	pane := h.NewPane(verbs.PaneNewParams{Argv: []string{"/bin/sh", "-c", script}})
 	attach := func(p verbs.PaneStreamParams) *dial.Stream {
 		t.Helper()
 		p.Pane = pane.ID

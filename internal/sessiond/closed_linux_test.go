@@ -179,6 +179,7 @@ func TestFloodLeavesOneCopyOfTheKey(t *testing.T) {
 		peer.until(wire.KindCapture)
 	}
 	pid := p.cmd.Process.Pid
+	awaitNoProgress(t, pid) // while a record is sealed, halves of the key are on the stack
 	memory := memoryOf(t, pid)
 	key := readAt(t, memory, keyPage(t, pid), secret.KeyBytes)
 	for name, part := range map[string][]byte{"whole": key, "first half": key[:secret.KeyBytes/2], "second half": key[secret.KeyBytes/2:]} {
