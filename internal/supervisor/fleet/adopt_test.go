@@ -23,7 +23,7 @@ import (
 func (h *house) forked(fault string) (endpoint.SessionID, *process) {
 	h.t.Helper()
 	id := endpoint.NewSessionID()
-	p, err := h.fleet(fault).fork(id)
+	p, err := h.fleet(fault).fork(id, LogBounds{})
 	if err != nil {
 		h.t.Fatal(err)
 	}
