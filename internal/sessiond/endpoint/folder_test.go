@@ -205,7 +205,7 @@ func TestExchangedFolderChangesNothingForWhoHoldsIt(t *testing.T) {
 	e := listen(t, reserve(t, f, id))
 	conn := dialAndAccept(t, f, id, e)
 	conn.Close()
-	if err := e.Close(); err != nil {
+	if err := errors.Join(e.Close(), logLife(f, id)); err != nil {
 		t.Error(err)
 	}
 	if names := entries(t, decoy); len(names) != 0 {
