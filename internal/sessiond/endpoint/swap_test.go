@@ -94,8 +94,16 @@ func TestSwappedBetweenCheckAndUse(t *testing.T) {
 			unix.Mkdirat(int(f.dir.Fd()), string(id)+scrollbackSuffix, 0o700)
 			return f.Sweep(id)
 		}},
-		"log made and destroyed":                       {scrollbackSuffix, func(o outside) string { return o.folder }, logLife},
-		"log made and destroyed, the folder exchanged": {"", func(o outside) string { return o.folder }, logLife},
+		"log made and destroyed": {scrollbackSuffix, func(o outside) string { return o.folder }, func(f *Folder, id SessionID) error {
+			return logLife(f, id, func() {})
+		}},
+		"log in a folder exchanged": {"", func(o outside) string { return o.folder }, func(f *Folder, id SessionID) error {
+			return logLife(f, id, func() {
+				if _, found, err := f.lookup(ScrollbackName(id)); !found {
+					t.Errorf("the log was made elsewhere: %v", err)
+				}
+			})
+		}},
 		"replies swept": {replySuffix, func(o outside) string { return o.folder }, func(f *Folder, id SessionID) error {
 			unix.Mkdirat(int(f.dir.Fd()), string(id)+replySuffix, 0o700)
 			return f.Sweep(id)
@@ -147,8 +155,8 @@ func TestSwappedBetweenCheckAndUse(t *testing.T) {
 	}
 }
 
-// logLife makes a log as a worker does, writes to it and destroys it.
-func logLife(f *Folder, id SessionID) error {
+// logLife makes a log as a worker does, writes to it, lets the caller look, and destroys it.
+func logLife(f *Folder, id SessionID, look func()) error {
 	key, err := secret.NewKey()
 	if err != nil {
 		return err
@@ -163,7 +171,9 @@ func logLife(f *Folder, id SessionID) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(log.Append([]byte("a line\r\n")), log.Destroy())
+	err = log.Append([]byte("a line\r\n"))
+	look()
+	return errors.Join(err, log.Destroy())
 }
 
 // layBait sees to it that one of two names is a link, and not both.
