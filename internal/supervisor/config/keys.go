@@ -111,7 +111,7 @@ var keys = []Key{
 		at:   func(c *Config) any { return &c.Terminal.CPUWeight }},
 
 	{Path: "terminal.log_bytes", Kind: Int, Default: int64(0), Min: logBytesLeast, Max: logBytesMax, OrZero: true, Live: true,
-		Help: "What the encrypted history of one terminal may cost the host, in storage and memory together; about a quarter of it is text. 0 is the most, 8388608. Counts for terminals started later.",
+		Help: "What the encrypted history of one terminal may cost the host, in storage and memory together; a sixth to a quarter of it is text. 0 is the most, 8388608. Counts for terminals started later.",
 		at:   func(c *Config) any { return &c.Terminal.LogBytes }},
 	{Path: "terminal.log_segment_bytes", Kind: Int, Default: int64(0), Min: segmentBytesLeast, Max: logBytesMax, OrZero: true, Live: true,
 		Help: "What is added to a file of that history before the next one begins; the oldest file goes first, as a whole. 0 is 262144, or an eighth of `terminal.log_bytes` where that is less.",
