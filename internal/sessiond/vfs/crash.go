@@ -33,7 +33,7 @@ const crashSector = 512
 
 // crashSectorsExact is the number of unsynced sectors of a file up to which all their states are tried:
 // three of each. Beyond it, only: the first n, all but one, and all as zeroes.
-const crashSectorsExact = 4
+const crashSectorsExact = 8
 
 type crashNode struct {
 	dir   bool

@@ -54,10 +54,8 @@ func write(t *testing.T, d Dir, name string, parts ...string) {
 func outcomes(t *testing.T, c *Crash) []string {
 	t.Helper()
 	seen := map[string]bool{}
-	c.States(func(s CrashState) bool {
-		if s.Done == c.Len() {
-			seen[content(t, s.FS, "a")+" "+content(t, s.FS, "b")] = true
-		}
+	c.Final(func(s CrashState) bool {
+		seen[content(t, s.FS, "a")+" "+content(t, s.FS, "b")] = true
 		return true
 	})
 	return slices.Sorted(maps.Keys(seen))
@@ -119,6 +117,12 @@ func TestCrashTearsAWrite(t *testing.T) {
 				t.Errorf("%d sectors: never leaves %d bytes that begin with %q", sectors, len(want), want[:min(4, len(want))])
 			}
 		}
+		c.Final(func(s CrashState) bool {
+			if s.Sampled != (sectors > crashSectorsExact) {
+				t.Errorf("%d sectors: sampled is %t", sectors, s.Sampled)
+			}
+			return true
+		})
 	}
 }
 
