@@ -152,16 +152,11 @@ func (one bomb) explode(t *testing.T, h *rig.Host, viewer *dial.Stream) {
 
 // logged is how many bytes the terminal's log has on its disk.
 func (b *bombed) logged() (total int64) {
-	folder, err := endpoint.OpenFolder(b.WorkerDir())
-	if err != nil {
-		b.T.Fatal(err)
-	}
-	defer folder.Close()
 	id, err := endpoint.ParseSessionID(b.pane.SessionID)
 	if err != nil {
 		b.T.Fatal(err)
 	}
-	entries, err := os.ReadDir(folder.ScrollbackPath(id))
+	entries, err := os.ReadDir(filepath.Join(b.WorkerDir(), endpoint.ScrollbackName(id)))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		b.T.Fatal(err)
 	}

@@ -77,7 +77,7 @@ func wornWorker(t *testing.T, cfg Config) (*worker, string) {
 			t.Error(err)
 		}
 	})
-	return newWorker(cfg, held), folder.ScrollbackPath(id)
+	return newWorker(cfg, held), filepath.Join(folder.Path(), endpoint.ScrollbackName(id))
 }
 
 func requireWithinCharge(t *testing.T, w *worker, path string, most int) {

@@ -28,6 +28,7 @@ import (
 	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/sessiond/lifecycle"
 	"spawn/internal/sessiond/pty"
+	"spawn/internal/sessiond/vfs"
 	"spawn/internal/sessiond/wire"
 )
 
@@ -45,6 +46,8 @@ type Config struct {
 	Ready func() error
 	// Clock is where long timers come from; nil is the machine's.
 	Clock Clock
+	// files is where the log is kept; nil is the machine's. Only the loop uses it.
+	files vfs.FS
 }
 
 // worker is one session. Fields below "loop" belong to the loop alone.

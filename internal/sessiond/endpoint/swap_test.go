@@ -14,6 +14,10 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"spawn/internal/sessiond/scrollback"
+	"spawn/internal/sessiond/secret"
+	"spawn/internal/sessiond/vfs"
 )
 
 // swapRounds is how often each way into the folder is gone while what it leads to is exchanged; a long run takes the hundred
@@ -90,6 +94,16 @@ func TestSwappedBetweenCheckAndUse(t *testing.T) {
 			unix.Mkdirat(int(f.dir.Fd()), string(id)+scrollbackSuffix, 0o700)
 			return f.Sweep(id)
 		}},
+		"log made and destroyed": {scrollbackSuffix, func(o outside) string { return o.folder }, func(f *Folder, id SessionID) error {
+			return logLife(f, id, func() {})
+		}},
+		"log in a folder exchanged": {"", func(o outside) string { return o.folder }, func(f *Folder, id SessionID) error {
+			return logLife(f, id, func() {
+				if _, found, err := f.lookup(ScrollbackName(id)); !found {
+					t.Errorf("the log was made elsewhere: %v", err)
+				}
+			})
+		}},
 		"replies swept": {replySuffix, func(o outside) string { return o.folder }, func(f *Folder, id SessionID) error {
 			unix.Mkdirat(int(f.dir.Fd()), string(id)+replySuffix, 0o700)
 			return f.Sweep(id)
@@ -139,6 +153,27 @@ func TestSwappedBetweenCheckAndUse(t *testing.T) {
 			o.requireUntouched(t)
 		})
 	}
+}
+
+// logLife makes a log as a worker does, writes to it, lets the caller look, and destroys it.
+func logLife(f *Folder, id SessionID, look func()) error {
+	key, err := secret.NewKey()
+	if err != nil {
+		return err
+	}
+	defer key.Destroy()
+	place, err := vfs.OS{}.OpenAnchor("test.anchor", f.Held())
+	if err != nil {
+		return err
+	}
+	defer place.Close("test.close")
+	log, err := scrollback.Create(place, ScrollbackName(id), key, scrollback.Options{})
+	if err != nil {
+		return err
+	}
+	err = log.Append([]byte("a line\r\n"))
+	look()
+	return errors.Join(err, log.Destroy())
 }
 
 // layBait sees to it that one of two names is a link, and not both.

@@ -79,7 +79,12 @@ type Spec struct {
 	Env        []string // the whole environment
 	Cols, Rows uint16
 	Limits     Limits // of the scope, where there is one
+	Log        LogBounds
 }
+
+// LogBounds lower what the worker's encrypted log may cost the host, in bytes of charge: the whole log, and what is added to
+// a file of it before the next one begins. 0 leaves the worker's default.
+type LogBounds struct{ Max, Segment int }
 
 func (s Spec) frame() ([]byte, error) {
 	return wire.AppendStart(nil, wire.Start{Argv: s.Argv, Cwd: s.Cwd, Env: s.Env, Cols: s.Cols, Rows: s.Rows})

@@ -26,7 +26,7 @@ func (f *Fleet) Launch(ctx context.Context, id endpoint.SessionID, s Spec) (*Han
 	}
 	ctx, cancel := context.WithTimeout(ctx, launchTimeout)
 	defer cancel()
-	c, err := f.launch(ctx, id, start, s.Limits)
+	c, err := f.launch(ctx, id, start, s)
 	if err != nil {
 		f.release(id, nil)
 		return nil, fmt.Errorf("launch terminal %s: %w", id, err)
@@ -38,12 +38,12 @@ func (f *Fleet) Launch(ctx context.Context, id endpoint.SessionID, s Spec) (*Han
 }
 
 // launch runs the steps of the drawing at the top of the package, in order.
-func (f *Fleet) launch(ctx context.Context, id endpoint.SessionID, start []byte, limits Limits) (*contact, error) {
-	p, err := f.fork(id)
+func (f *Fleet) launch(ctx context.Context, id endpoint.SessionID, start []byte, s Spec) (*contact, error) {
+	p, err := f.fork(id, s.Log)
 	if err != nil {
 		return nil, err
 	}
-	c, err := f.bringUp(ctx, p, id, start, limits)
+	c, err := f.bringUp(ctx, p, id, start, s.Limits)
 	if err != nil {
 		return nil, errors.Join(err, f.abandon(ctx, p, id))
 	}

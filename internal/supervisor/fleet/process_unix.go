@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -31,7 +32,7 @@ type process struct {
 // fork reserves the terminal and starts a worker that inherits the reservation, and nothing else: its
 // standard input and output are the null device, its standard error a pipe on which it says why it failed.
 // The reservation is the worker's alone when fork returns, so it ends with the worker.
-func (f *Fleet) fork(id endpoint.SessionID) (*process, error) {
+func (f *Fleet) fork(id endpoint.SessionID, log LogBounds) (*process, error) {
 	reservation, err := f.folder.Reserve(id)
 	if err != nil {
 		return nil, err
@@ -46,7 +47,7 @@ func (f *Fleet) fork(id endpoint.SessionID) (*process, error) {
 	}
 	defer theirs.Close()
 	keepToOurselves()
-	p := &process{f.command(id, reservation.File(), theirs), report, make(chan struct{})}
+	p := &process{f.command(id, log, reservation.File(), theirs), report, make(chan struct{})}
 	end := watchEnd(p.cmd)
 	if err := p.cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start worker: %w", err), report.Close(), reservation.Retire())
@@ -63,8 +64,15 @@ func (f *Fleet) fork(id endpoint.SessionID) (*process, error) {
 	return p, nil
 }
 
-func (f *Fleet) command(id endpoint.SessionID, lock, report *os.File) *exec.Cmd {
-	cmd := exec.Command(f.workerPath, "--session-id", string(id), "--worker-dir", f.folder.Path())
+func (f *Fleet) command(id endpoint.SessionID, log LogBounds, lock, report *os.File) *exec.Cmd {
+	args := []string{"--session-id", string(id), "--worker-dir", f.folder.Path()}
+	if log.Max != 0 {
+		args = append(args, "--max-log-bytes", strconv.Itoa(log.Max))
+	}
+	if log.Segment != 0 {
+		args = append(args, "--segment-bytes", strconv.Itoa(log.Segment))
+	}
+	cmd := exec.Command(f.workerPath, args...)
 	cmd.Stderr = report
 	cmd.ExtraFiles = []*os.File{lock} // descriptor 3
 	cmd.Env = withoutPreemption(runtimeOnly(os.Environ()))

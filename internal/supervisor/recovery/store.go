@@ -63,7 +63,7 @@ func Open(o Options) (*Store, error) {
 		others fs.FileMode // bits that the folder must not have
 	}{{"spawn", othersWrite}, {"recovery", othersAny}, {o.Identity.Key(), othersAny}} {
 		inner, err := enter(dir, step.name, o.Identity.UID, step.others)
-		if err = errors.Join(err, dir.Close()); err != nil {
+		if err = errors.Join(err, dir.Close("store.close")); err != nil {
 			return nil, ioFailure("open recovery store: a folder is unsafe or cannot be opened", err)
 		}
 		dir = inner
@@ -104,7 +104,7 @@ func enter(outer vfs.Dir, name string, uid int, others fs.FileMode) (vfs.Dir, er
 		err = vfs.ErrUnsafe
 	}
 	if err != nil {
-		return nil, errors.Join(err, dir.Close())
+		return nil, errors.Join(err, dir.Close("store.close"))
 	}
 	return dir, nil
 }
@@ -176,4 +176,4 @@ func (s *Store) Restored(id string) {
 }
 
 // Close lets go of the folder.
-func (s *Store) Close() error { return s.dir.Close() }
+func (s *Store) Close() error { return s.dir.Close("store.close") }
