@@ -62,7 +62,7 @@ var bugs = []bug{
 
 	{"lock-file-unlinked-on-release", "T25", "internal/sessiond/endpoint/reservation_unix.go", []edit{{
 		"	err := r.file.Close()\n	r.file = nil\n", "	err := r.file.Close()\n	r.file = nil\n	unix.Unlinkat(int(r.folder.dir.Fd()), r.stem+lockSuffix, 0)\n",
-	}}, endpointTests, "TestReservationExcludesUntilReleased|TestReclaim.*|TestRetireLeavesAReplacedLockFile|TestLockLives.*"},
+	}}, endpointTests, "TestReservationExcludesUntilReleased|TestReclaimHasAtMostOneOwnerWhoStaysReachable|TestReclaimByProcessesThatAreKilled|TestRetireLeavesAReplacedLockFile|TestLockLives.*"},
 	{"lock-inode-not-compared", "T27", "internal/sessiond/endpoint/reservation_unix.go", []edit{{
 		"	return err == nil && id == identityOf(&st), err", "	return err == nil && id.Dev == uint64(st.Dev), err",
 	}}, endpointTests, "TestLockOnAFileThatLostItsNameCountsForNothing"},

@@ -170,6 +170,16 @@ func (g guard) passesWithout(tree string) error {
 	return nil
 }
 
+// isClass reports whether the tests are a class of faults.
+func (g guard) isClass() bool {
+	for _, class := range classes {
+		if g == class {
+			return true
+		}
+	}
+	return false
+}
+
 func (g guard) pattern() string { return "^(" + g.tests + ")$" }
 
 // missing is one of the guard's tests that is not among the lines of a list; "" when all are.
@@ -185,7 +195,7 @@ func (g guard) missing(list string) string {
 // test runs the tests in the tree as it is.
 func (g guard) test(tree string) ([]byte, error) {
 	timeout := testTimeout
-	if strings.Contains(g.folder, "/e2e/") {
+	if g.isClass() {
 		timeout = classTimeout
 	}
 	return gotool(tree, "test", "-count=1", "-timeout", timeout.String(), "-run", g.pattern(), g.folder)
