@@ -116,9 +116,9 @@ func run(root string, chosen []bug) error {
 	return nil
 }
 
-// copyTree copies what the tests of Go packages need.
+// copyTree copies what the programs and the tests of Go packages need.
 func copyTree(root, to string) error {
-	for _, name := range []string{"go.mod", "go.sum", "cmd", "internal", "packaging", "web/dist"} {
+	for _, name := range []string{"go.mod", "go.sum", "cmd", "docs", "internal", "packaging", "web/dist"} {
 		at := filepath.Join(to, filepath.Dir(name))
 		if err := os.MkdirAll(at, 0o700); err != nil {
 			return err
