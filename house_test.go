@@ -27,9 +27,11 @@ const module = "spawn/"
 var floor = map[string][]string{
 	"internal/version":             {},
 	"internal/unmet":               {},
+	"internal/chance":              {},
 	"internal/strictjson":          {},
 	"internal/sessiond/wire":       {"internal/strictjson"},
 	"internal/sessiond/vfs":        {},
+	"internal/sessiond/vfs/points": {"internal/sessiond/vfs", "internal/sessiond/failpoint"},
 	"internal/sessiond/secret":     {},
 	"internal/sessiond/emulator":   {},
 	"internal/sessiond/pty":        {"internal/sessiond/failpoint"},
@@ -76,12 +78,12 @@ var floor = map[string][]string{
 	},
 	"internal/supervisor": {
 		"internal/version", "internal/strictjson", "internal/sessiond/wire", "internal/sessiond/endpoint", "internal/sessiond/lifecycle", "internal/sessiond/failpoint",
-		"internal/supervisor/",
+		"internal/sessiond/vfs/points", "internal/supervisor/",
 	},
 
 	"cmd/spawn-worker":  {"internal/version", "internal/sessiond", "internal/sessiond/endpoint", "internal/sessiond/failpoint", "internal/sessiond/scrollback"},
 	"cmd/spawnd":        {"internal/version", "internal/strictjson", "internal/sessiond/endpoint", "internal/sessiond/failpoint", "internal/supervisor", "internal/supervisor/", "packaging/systemd", "docs", "web"},
-	"internal/e2e":      {"internal/sessiond/endpoint", "internal/sessiond/wire", "internal/supervisor/verbs", "internal/supervisor/verbs/dial"},
+	"internal/e2e":      {"internal/chance", "internal/sessiond/endpoint", "internal/sessiond/wire", "internal/supervisor/verbs", "internal/supervisor/verbs/dial"},
 	"packaging/systemd": {},
 	"docs":              {},
 	"web":               {},

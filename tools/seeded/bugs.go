@@ -9,7 +9,7 @@ type bug struct {
 	file   string
 	edits  []edit
 	folder string // of the tests, as go test takes it
-	tests  string // a pattern; at least one of them must fail
+	tests  string // names or patterns with | between them; at least one of them must fail
 }
 
 // edit replaces text that is in the file exactly once.
@@ -28,7 +28,18 @@ const (
 	topologyTests   = "./internal/supervisor/topology"
 	emulatorTests   = "./internal/sessiond/emulator"
 	jsonTests       = "./internal/strictjson"
+	flowTests       = "./internal/e2e/flow"
+	chaosTests      = "./internal/e2e/chaos"
 )
+
+// classes are the classes of faults, with real processes, that must notice a bug as well: the tests of its own package may stand on
+// the same mistake. At the size of the gate.
+var classes = map[string]guard{
+	"queue-bounded-by-slots":        {flowTests, "TestF17ViewersThatDoNotReadAreNobodyElsesTrouble"},
+	"terminal-paused-by-a-viewer":   {flowTests, "TestF17ViewersThatDoNotReadAreNobodyElsesTrouble"},
+	"silent-worker-killed":          {chaosTests, "TestF5WorkersStopped"},
+	"lock-file-unlinked-on-release": {endpointTests, "TestReclaimWithOneStandingAtEachStep"},
+}
 
 var bugs = []bug{
 	{"number-reused-after-failure", "T71", "internal/sessiond/scrollback/append.go", []edit{{
@@ -51,7 +62,7 @@ var bugs = []bug{
 
 	{"lock-file-unlinked-on-release", "T25", "internal/sessiond/endpoint/reservation_unix.go", []edit{{
 		"	err := r.file.Close()\n	r.file = nil\n", "	err := r.file.Close()\n	r.file = nil\n	unix.Unlinkat(int(r.folder.dir.Fd()), r.stem+lockSuffix, 0)\n",
-	}}, endpointTests, "TestReservationExcludesUntilReleased|TestReclaim.*|TestRetireLeavesAReplacedLockFile|TestLockLives.*"},
+	}}, endpointTests, "TestReservationExcludesUntilReleased|TestReclaimHasAtMostOneOwnerWhoStaysReachable|TestReclaimByProcessesThatAreKilled|TestRetireLeavesAReplacedLockFile|TestLockLives.*"},
 	{"lock-inode-not-compared", "T27", "internal/sessiond/endpoint/reservation_unix.go", []edit{{
 		"	return err == nil && id == identityOf(&st), err", "	return err == nil && id.Dev == uint64(st.Dev), err",
 	}}, endpointTests, "TestLockOnAFileThatLostItsNameCountsForNothing"},
@@ -100,6 +111,9 @@ var bugs = []bug{
 	}}, fleetTests, "TestWhoHasTheNumberOfADeadWorkerIsNotKilled"},
 	{"workers-dialled-one-by-one", "T33", "internal/supervisor/fleet/limits.go", []edit{{
 		"	adoptionsMax = 64", "	adoptionsMax = 1",
+	}}, fleetTests, "TestStoppedWorkersDelayNobody"},
+	{"workers-dialled-under-the-lock", "T33", "internal/supervisor/fleet/adopt.go", []edit{{
+		"	c, seen, err := f.approach(ctx, id)\n", "	f.mu.Lock()\n	c, seen, err := f.approach(ctx, id)\n	f.mu.Unlock()\n",
 	}}, fleetTests, "TestStoppedWorkersDelayNobody"},
 	{"inherited-lock-passed-on", "T34", "internal/sessiond/endpoint/reservation_unix.go", []edit{{
 		"	unix.CloseOnExec(int(file.Fd()))\n	return &Reservation{", "	return &Reservation{",

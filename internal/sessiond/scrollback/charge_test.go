@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"spawn/internal/chance"
 	"spawn/internal/sessiond/vfs"
 )
 
@@ -59,7 +60,7 @@ func TestChargeHolds(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		return func() int { return 1 << r.IntN(18) * (1 + r.IntN(3)) / 2 }
 	}
-	seed := rand.Uint64()
+	seed := chance.Seed(t)
 	for name, c := range map[string]struct {
 		o    Options
 		size func() int
