@@ -160,14 +160,14 @@ var bugs = []bug{
 	{"lock-held-while-reading", "T33", "internal/supervisor/verbs/conn.go", []edit{{
 		"	return ReadLine(c.r, LineBytesMax)", "	c.s.mu.Lock()\n	defer c.s.mu.Unlock()\n	return ReadLine(c.r, LineBytesMax)",
 	}}, verbsTests, "TestDawdlingPeersHoldUpNobody"},
-	{"new-file-takes-a-place", "T21", "internal/supervisor/topology/disk.go", []edit{{
+	{"new-file-takes-a-place", "T21", "internal/supervisor/ownfile/ownfile.go", []edit{{
 		"os.O_WRONLY|os.O_CREATE|os.O_EXCL", "os.O_WRONLY|os.O_CREATE|os.O_TRUNC",
 	}}, topologyTests, "TestANewFileTakesNobodysPlace"},
-	{"new-file-of-one-name", "T21", "internal/supervisor/topology/store.go", []edit{{
-		"s.beside(\".new-\" + rand.Text())", "s.beside(\".new-\" + rand.Text()[:0])",
+	{"new-file-of-one-name", "T21", "internal/supervisor/ownfile/ownfile.go", []edit{{
+		"Prefix(path)+rand.Text()", "Prefix(path)+rand.Text()[:0]",
 	}}, topologyTests, "TestANewFileTakesNobodysPlace"},
-	{"rename-not-synced", "F10", "internal/supervisor/topology/store.go", []edit{{
-		"	if err := s.disk.syncDir(filepath.Dir(s.path)); err != nil {\n		return fmt.Errorf(\"save", "	if err := error(nil); err != nil {\n		return fmt.Errorf(\"save",
+	{"rename-not-synced", "F10", "internal/supervisor/ownfile/ownfile.go", []edit{{
+		"	if err := d.SyncDir(filepath.Dir(path)); err != nil {", "	if err := error(nil); err != nil {",
 	}}, topologyTests, "TestAFailedSaveLeavesOneWholeTree"},
 
 	{"visitor-not-checked", "T06", "internal/supervisor/access/links.go", []edit{{
