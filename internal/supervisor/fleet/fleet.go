@@ -77,6 +77,9 @@ type Spec struct {
 	Env        []string // the whole environment
 	Cols, Rows uint16
 	Limits     Limits // of the scope, where there is one
+	// BeforeStart is called when the worker waits for START and nothing else is missing: behind it the program may run. An
+	// error ends the launch. nil for nothing.
+	BeforeStart func() error
 }
 
 func (s Spec) frame() ([]byte, error) {

@@ -26,7 +26,7 @@ func (f *Fleet) Launch(ctx context.Context, id endpoint.SessionID, s Spec) (*Han
 	}
 	ctx, cancel := context.WithTimeout(ctx, launchTimeout)
 	defer cancel()
-	c, err := f.launch(ctx, id, start, s.Limits)
+	c, err := f.launch(ctx, id, start, s)
 	if err != nil {
 		f.release(id, nil)
 		return nil, fmt.Errorf("launch terminal %s: %w", id, err)
@@ -38,24 +38,24 @@ func (f *Fleet) Launch(ctx context.Context, id endpoint.SessionID, s Spec) (*Han
 }
 
 // launch runs the steps of the drawing at the top of the package, in order.
-func (f *Fleet) launch(ctx context.Context, id endpoint.SessionID, start []byte, limits Limits) (*contact, error) {
+func (f *Fleet) launch(ctx context.Context, id endpoint.SessionID, start []byte, s Spec) (*contact, error) {
 	p, err := f.fork(id)
 	if err != nil {
 		return nil, err
 	}
-	c, err := f.bringUp(ctx, p, id, start, limits)
+	c, err := f.bringUp(ctx, p, id, start, s)
 	if err != nil {
 		return nil, errors.Join(err, f.abandon(ctx, p, id))
 	}
 	return c, nil
 }
 
-func (f *Fleet) bringUp(ctx context.Context, p *process, id endpoint.SessionID, start []byte, limits Limits) (*contact, error) {
+func (f *Fleet) bringUp(ctx context.Context, p *process, id endpoint.SessionID, start []byte, s Spec) (*contact, error) {
 	if err := p.awaitReady(ctx); err != nil {
 		return nil, err
 	}
 	failpoint.Pass(failpoint.LaunchReady)
-	f.scope(ctx, p.pid(), id, limits)
+	f.scope(ctx, p.pid(), id, s.Limits)
 	failpoint.Pass(failpoint.LaunchScoped)
 	c, seen, err := f.approach(ctx, id)
 	if seen.hello != helloWaiting {
@@ -65,6 +65,11 @@ func (f *Fleet) bringUp(ctx context.Context, p *process, id endpoint.SessionID, 
 		return nil, errors.Join(err, closeContact(c))
 	}
 	failpoint.Pass(failpoint.LaunchGreeted)
+	if s.BeforeStart != nil {
+		if err := s.BeforeStart(); err != nil {
+			return nil, errors.Join(err, c.conn.Close())
+		}
+	}
 	failpoint.Tear(failpoint.StartTorn, start, func(half []byte) { c.conn.Write(half) })
 	if err := c.write(ctx, start); err != nil {
 		return nil, errors.Join(fmt.Errorf("send START: %w", err), c.conn.Close())
