@@ -58,7 +58,7 @@ lint: web-deps
 	test -z "$$(gofmt -l cmd internal tools web/*.go *.go)" || { gofmt -l cmd internal tools web/*.go *.go; exit 1; }
 	go vet ./...
 	cd web && npm run lint && npm run typecheck
-	test "$$(go build -ldflags=-dumpdep -o /dev/null ./cmd/spawnd 2>&1 | grep -c '<ReflectMethod>')" = 0
+	for program in spawnd spawn-worker; do test "$$(go build -ldflags=-dumpdep -o /dev/null ./cmd/$$program 2>&1 | grep -c '<ReflectMethod>')" = 0; done
 
 # The other systems are not run on, but what is written for them must go on compiling.
 cross:

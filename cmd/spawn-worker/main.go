@@ -6,6 +6,7 @@
 //	fd 0,1 /dev/null
 //	fd 2   a pipe: its end of file with nothing in it means "ready", text is why the worker could not begin
 //	fd 3   the session's lock file, locked
+//	env    GODEBUG=asyncpreemptoff=1, lest a signal of the runtime leaves registers in memory, with text or key in them
 //
 // It says nothing after that; whoever wants to know connects to its socket.
 package main

@@ -109,6 +109,7 @@ func newWorker(cfg Config, held *holdings) *worker {
 		quit: make(chan struct{}), candidates: make(chan candidate), commands: make(chan command),
 		hangups: make(chan uint64), wants: make(chan struct{}, 1), ring: newRing(),
 		reaped: make(chan struct{}), inbox: newInbox(), history: newHistory(held.log),
+		foreground: foregroundWatch{typed: make(chan struct{}, 1)},
 	}
 	if w.clock == nil {
 		w.clock = systemClock{}
@@ -178,6 +179,8 @@ func (w *worker) loop(stop <-chan struct{}) {
 			w.lookAtForeground()
 		case <-w.foreground.leaderGone():
 			w.leaderEnded()
+		case <-w.foreground.inputCame():
+			w.quickenForeground()
 		case <-w.notices.pause.fires():
 			w.resumeNotices()
 		case <-stop:

@@ -33,6 +33,8 @@ var (
 	ErrCapability = errors.New("worker does not know this command")
 	// ErrTooLong means that an input is longer than InputMax. Nothing of it was sent.
 	ErrTooLong = errors.New("input too long")
+	// ErrDescriptors means that this process has too few file descriptors left for another terminal. Nothing was started.
+	ErrDescriptors = errors.New("too few file descriptors are left for another terminal")
 	// ErrUnresponsive means that a worker neither answered nor ended, and could not be killed.
 	ErrUnresponsive = errors.New("worker does not answer")
 )

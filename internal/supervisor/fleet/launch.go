@@ -85,12 +85,18 @@ func closeContact(c *contact) error {
 	return c.conn.Close()
 }
 
-// scope is best effort. It comes before START, because only what the worker starts later is born in the
-// scope.
+// scope is best effort: a terminal without limits is worth more than none. But nobody is left to believe in limits that do not
+// hold, so of each terminal that was to have some it is said. It comes before START, because only what the worker starts later is
+// born in the scope.
 func (f *Fleet) scope(ctx context.Context, pid int, id endpoint.SessionID, limits Limits) {
 	ctx, cancel := context.WithTimeout(ctx, scopeTimeout)
 	defer cancel()
-	if err := f.scoper.Adopt(ctx, pid, id, limits); err != nil {
+	err := f.scoper.Adopt(ctx, pid, id, limits)
+	switch {
+	case err == nil:
+	case limits != (Limits{}):
+		f.log.Warn("a terminal runs without its limits: it gets no scope of its own", "session", id, "error", err)
+	default:
 		f.unscoped.Do(func() {
 			f.log.Warn("terminals get no scope of their own; KillMode=process keeps them over a restart", "error", err)
 		})
