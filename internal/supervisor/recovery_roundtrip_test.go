@@ -22,9 +22,6 @@ import (
 	"spawn/internal/supervisor/topology"
 )
 
-// fatal is what both kinds of tests have.
-type fatal interface{ Fatalf(string, ...any) }
-
 // A grove is a tree that grows by what a daemon can be asked for, and by how its terminals end.
 type grove struct {
 	tree    topology.Tree
@@ -160,7 +157,7 @@ func (g *grove) outlivesTheHost(t *rapid.T) topology.Tree {
 }
 
 // save is what a checkpoint of the tree says when it is read again.
-func (g grove) save(t fatal, p recovery.Policy, rows map[string]recovery.Rows) recovery.Checkpoint {
+func (g grove) save(t rapid.TB, p recovery.Policy, rows map[string]recovery.Rows) recovery.Checkpoint {
 	ps := &panes{inForce: config.Default}
 	ps.mu.tree = g.tree
 	if rows == nil {
@@ -180,10 +177,10 @@ func (g grove) save(t fatal, p recovery.Policy, rows map[string]recovery.Rows) r
 }
 
 // restoreInto does what the verb does, without events and files.
-func restoreInto(t fatal, tree topology.Tree, c recovery.Checkpoint) (topology.Tree, []*pane) {
+func restoreInto(t rapid.TB, tree topology.Tree, c recovery.Checkpoint) (topology.Tree, []*pane) {
 	plan, err := recovery.PlanRestore(c, recovery.Counters{}, "owner")
 	if err != nil {
-		t.Fatalf("%v", err)
+		t.Fatal(err)
 	}
 	mounted := make([]*pane, len(plan.Archives))
 	for i, a := range plan.Archives {
@@ -196,7 +193,7 @@ func restoreInto(t fatal, tree topology.Tree, c recovery.Checkpoint) (topology.T
 		t.Fatalf("%v: %+v", err, c)
 	}
 	if src, err := topology.Encode(back); err != nil {
-		t.Fatalf("%v", err)
+		t.Fatal(err)
 	} else if same, err := topology.Decode(src); err != nil || !same.Equal(back) {
 		t.Fatalf("what was restored is not kept: %v", err)
 	}
