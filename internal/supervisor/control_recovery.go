@@ -20,20 +20,26 @@ func (s verbServer) Checkpoint(ctx context.Context, _ verbs.Empty) (verbs.Checkp
 }
 
 func (s verbServer) Checkpoints(context.Context, verbs.Empty) (verbs.RecoveryListResult, error) {
-	entries, err := s.keeper.store.List()
+	entries, err := s.keeper.list()
 	if err != nil {
 		return verbs.RecoveryListResult{}, s.recoveryError(err)
 	}
-	return verbs.RecoveryListResult{Checkpoints: mapped(entries, func(e recovery.Entry) verbs.CheckpointStatus {
-		return verbs.CheckpointStatus{
-			Checkpoint: e.ID, Status: string(e.Status), Generation: uint64(e.Generation), Leading: e.Leading,
-			CapturedAt: int64(e.CapturedAt), Shutdown: e.Shutdown, Panes: uint64(e.Panes), Running: uint64(e.Running), TextPanes: uint64(e.TextPanes),
-		}
-	})}, nil
+	return verbs.RecoveryListResult{Checkpoints: mapped(entries, listed)}, nil
+}
+
+// listed tells of a checkpoint that cannot be restored that it is there, and of which generation, and nothing that it says.
+func listed(e recovery.Entry) verbs.CheckpointStatus {
+	told := verbs.CheckpointStatus{Checkpoint: e.ID, Status: string(e.Status), Generation: uint64(e.Generation)}
+	if e.Status != recovery.StatusValid {
+		return told
+	}
+	told.Leading, told.CapturedAt, told.Shutdown = e.Leading, int64(e.CapturedAt), e.Shutdown
+	told.Panes, told.Running, told.TextPanes = uint64(e.Panes), uint64(e.Running), uint64(e.TextPanes)
+	return told
 }
 
 func (s verbServer) InspectCheckpoint(_ context.Context, p verbs.RecoveryInspectParams) (verbs.RecoveryInspectResult, error) {
-	c, err := s.keeper.store.Read(p.Checkpoint)
+	c, err := s.keeper.read(p.Checkpoint)
 	var made verbs.Outline
 	if err == nil && p.Topology {
 		made, err = outline(c)
@@ -99,7 +105,7 @@ func outlinedPane(a recovery.Archive) verbs.OutlinedPane {
 }
 
 func (s verbServer) RestoreCheckpoint(ctx context.Context, p verbs.CheckpointParams) (verbs.RecoveryRestoreResult, error) {
-	ids, err := s.keeper.restore(p.Checkpoint, owner(ctx))
+	ids, err := s.keeper.restore(ctx, p.Checkpoint, owner(ctx))
 	if err != nil {
 		return verbs.RecoveryRestoreResult{}, s.recoveryError(err)
 	}
@@ -110,7 +116,7 @@ func (s verbServer) RestoreCheckpoint(ctx context.Context, p verbs.CheckpointPar
 }
 
 func (s verbServer) ForgetCheckpoint(_ context.Context, p verbs.CheckpointParams) (verbs.Empty, error) {
-	return verbs.Empty{}, s.recoveryError(s.keeper.store.Forget(p.Checkpoint))
+	return verbs.Empty{}, s.recoveryError(s.keeper.forget(p.Checkpoint))
 }
 
 func (s verbServer) RelaunchPane(ctx context.Context, p verbs.PaneRelaunchParams) (verbs.PaneRelaunchResult, error) {
@@ -132,7 +138,7 @@ func (s verbServer) recoveryError(err error) error {
 		return nil
 	}
 	failure, ok := errors.AsType[*recovery.Failure](err)
-	if !ok {
+	if !ok || !failure.Unknown && called(err) {
 		return verbError(err)
 	}
 	if failure.Code == recovery.CodeIO {
@@ -143,6 +149,12 @@ func (s verbServer) recoveryError(err error) error {
 		return told.With("param", "checkpoint")
 	}
 	return told
+}
+
+// called reports whether a caller who went away, or the time for the call, ended it: no fault of the store, and nothing was
+// done.
+func called(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // reason is the text of a failure, or what its code means when it has none of its own.

@@ -28,7 +28,7 @@ func (t terminal) Exited() bool { return t.Facts().Exit != nil }
 // long as its worker lingers, an archive always, as far as its text may still be shown.
 func (ps *panes) terminal(id string) (terminal, error) {
 	if ps.isArchive(id) {
-		ps.expireTexts(ps.keeper.policy())
+		ps.expireTexts(ps.keeper.now(), ps.keeper.policy())
 	}
 	hub, err := ps.hub(id)
 	if err != nil {

@@ -28,6 +28,7 @@ var codes = []struct {
 	{topology.ErrNotEmpty, verbs.CodeNotEmpty},
 	{topology.ErrArchive, verbs.CodeNotArchive},
 	{topology.ErrIsArchive, verbs.CodeArchive},
+	{topology.ErrRelaunching, verbs.CodeBusy},
 	{errUnknownCommand, verbs.CodeNoCommand},
 	{errRestarting, verbs.CodeBusy},
 	{topology.ErrName, verbs.CodeInvalidName},

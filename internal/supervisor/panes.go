@@ -267,7 +267,7 @@ func (ps *panes) hub(id string) (*fanout.Hub, error) {
 // Attach adds a viewer to a pane. The sink is the hub's, or is closed when there is an error.
 func (ps *panes) Attach(id string, sink fanout.Sink, o fanout.AttachOptions) (*fanout.Viewer, error) {
 	if ps.isArchive(id) { // it has its size, and nobody reads what is typed
-		ps.expireTexts(ps.keeper.policy())
+		ps.expireTexts(ps.keeper.now(), ps.keeper.policy())
 		o.ReadOnly, o.Cols, o.Rows = true, 0, 0
 	}
 	hub, err := ps.hub(id)

@@ -84,13 +84,17 @@ func openPanes(ctx context.Context, ps *panes) error {
 	failpoint.Pass(failpoint.WorkersAdopted)
 	ids := func(h *fleet.Handle) string { return string(h.ID()) }
 	var left []endpoint.SessionID
+	known := loaded.Tree
 	for _, r := range refused {
 		ps.log.Warn("a worker is left alone", "session", r.ID, "reason", r.Code, "error", r.Err)
-		if r.Held() {
+		switch {
+		case r.Held():
 			left = append(left, r.ID)
+		case r.Code == fleet.CodeUnstarted:
+			known = known.CallOff(string(r.ID))
 		}
 	}
-	tree, crowded := loaded.Tree.Reconcile(mapped(adopted, ids), mapped(left, func(id endpoint.SessionID) string { return string(id) }))
+	tree, crowded := known.Reconcile(mapped(adopted, ids), mapped(left, func(id endpoint.SessionID) string { return string(id) }))
 	ps.mu.tree, ps.mu.byID, ps.mu.unsure = tree, map[string]*pane{}, map[string]bool{}
 	ps.ctx, ps.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	ps.running.Add(2)

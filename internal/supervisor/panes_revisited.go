@@ -8,6 +8,7 @@ import (
 
 	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/supervisor/fleet"
+	"spawn/internal/supervisor/topology"
 )
 
 // revisitFirst is how soon spawnd goes back to workers that were left alone at its start: enough for one that was
@@ -47,32 +48,21 @@ func (ps *panes) revisit(id endpoint.SessionID) bool {
 	if err == nil {
 		return ps.welcome(h)
 	}
-	if refusal := (*fleet.Refusal)(nil); !errors.As(err, &refusal) || refusal.Held() {
+	refusal := (*fleet.Refusal)(nil)
+	if !errors.As(err, &refusal) || refusal.Held() {
 		return ps.ctx.Err() != nil
 	}
 	ps.log.Info("a worker that was left alone has ended", "session", id, "because", err)
-	ps.mu.Lock()
-	at, known := ps.mu.tree.PaneOf(string(id))
-	before := ps.mu.tree
-	if tree, err := before.Lost(at.ID); known && at.End == nil && err == nil {
-		ps.putLocked(before, tree)
+	if refusal.Code == fleet.CodeUnstarted {
+		ps.callOff(id) // the archive that it was for is what it was
 	}
-	ps.mu.Unlock()
-	if known {
-		ps.keep(at.ID)
-	}
+	ps.mourn(id)
 	return true
 }
 
 // welcome drives a worker in the pane that it had, or in a new one.
 func (ps *panes) welcome(h *fleet.Handle) bool {
-	ps.mu.Lock()
-	before := ps.mu.tree
-	tree, at, err := before.Adopt(string(h.ID()))
-	if err == nil {
-		ps.putLocked(before, tree)
-	}
-	ps.mu.Unlock()
+	at, err := ps.seatWorker(h.ID(), func(t topology.Tree) (topology.Tree, topology.Pane, error) { return t.Adopt(string(h.ID())) })
 	if err != nil {
 		h.Close()
 		return false // there may be room later
@@ -81,6 +71,49 @@ func (ps *panes) welcome(h *fleet.Handle) bool {
 	ps.drive(at.ID, h.ID(), h)
 	ps.keep(at.ID)
 	return true
+}
+
+// mourn marks the pane of a worker that has ended as lost, if it had one. One that was for an archive may have run its
+// program: its pane takes the archive's place, so that nobody relaunches that once more.
+func (ps *panes) mourn(id endpoint.SessionID) {
+	at, err := ps.seatWorker(id, func(t topology.Tree) (topology.Tree, topology.Pane, error) {
+		_, relaunched := t.RelaunchBy(string(id))
+		if _, known := t.PaneOf(string(id)); !known && !relaunched {
+			return t, topology.Pane{}, ErrNotFound
+		}
+		t, at, err := t.Adopt(string(id))
+		if err == nil {
+			t, err = t.Lost(at.ID)
+		}
+		return t, at, err
+	})
+	if err == nil {
+		ps.keep(at.ID)
+	}
+}
+
+// seatWorker puts in force what becomes of the tree by a worker, which may have been for an archive: then whoever looks at
+// that is sent away.
+func (ps *panes) seatWorker(id endpoint.SessionID, op func(topology.Tree) (topology.Tree, topology.Pane, error)) (topology.Pane, error) {
+	ps.mu.Lock()
+	before := ps.mu.tree
+	tree, at, err := op(before)
+	if err != nil {
+		ps.mu.Unlock()
+		return at, err
+	}
+	ps.putLocked(before, tree)
+	archive, replaced := before.RelaunchBy(string(id))
+	old := ps.mu.byID[archive.ID]
+	delete(ps.mu.byID, archive.ID)
+	ps.mu.Unlock()
+	if old != nil {
+		old.takeAway()
+	}
+	if replaced {
+		ps.tell(archive.ID)
+	}
+	return at, nil
 }
 
 // keep saves the tree and tells what is new of a pane.

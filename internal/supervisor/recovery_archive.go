@@ -102,6 +102,16 @@ func (ps *panes) archives() []*pane {
 	return out
 }
 
+// shownFrom is the checkpoint that the archives came of; "" when there is none. They all came at once, into an empty tree.
+func (ps *panes) shownFrom() string {
+	for _, p := range ps.current().Panes {
+		if p.Archive != nil {
+			return p.Archive.Checkpoint
+		}
+	}
+	return ""
+}
+
 func (ps *panes) isArchive(id string) bool {
 	at, ok := ps.current().Pane(id)
 	return ok && at.Archive != nil
@@ -117,10 +127,9 @@ func (ps *panes) nextExpiry(p recovery.Policy) (at time.Time, ok bool) {
 }
 
 // expireTexts drops what may not be shown any more, also from the screens of who looks at it.
-func (ps *panes) expireTexts(p recovery.Policy) {
-	now := recovery.MillisOf(time.Now())
+func (ps *panes) expireTexts(now time.Time, p recovery.Policy) {
 	for _, pane := range ps.archives() {
-		if pane.archive.expire(now, p) {
+		if pane.archive.expire(recovery.MillisOf(now), p) {
 			ps.expired(pane.id)
 		}
 	}

@@ -31,11 +31,14 @@ func (k *keeper) checks() []doctor.Check {
 
 func (k *keeper) probeStore(context.Context, doctor.Env) doctor.Finding {
 	p := k.policy()
-	_, err := k.store.List() // tries the folder, and brings the counts up to date
-	if p.Enabled && err == nil {
-		err = k.store.Probe()
+	var s recovery.Stats
+	_, err := k.list() // tries the folder, and brings the counts up to date
+	if store, missing := k.store(); missing == nil {
+		if p.Enabled && err == nil {
+			err = store.Probe()
+		}
+		s = store.Stats()
 	}
-	s := k.store.Stats()
 	told := []string{
 		fmt.Sprintf("every %v, at most %d of %d bytes, for %v, text %s of at most %d rows and %d bytes, for %v", p.Interval, p.MaxCheckpoints, p.MaxBytes,
 			time.Duration(p.MaxAge)*time.Second, p.Text, p.TextMaxRows, p.TextMaxBytes, time.Duration(p.TextMaxAge)*time.Second),

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/supervisor/access"
 	"spawn/internal/supervisor/events"
 	"spawn/internal/supervisor/fleet"
@@ -25,11 +26,16 @@ var errSpawn = errors.New("the program could not be started")
 //	1 one relaunch at a time, so that of several for one archive one at most starts anything
 //	2 the new pane's id is given out: its program is told it
 //	3 what the pane is given beside its own is settled, which gives nothing before the pane is there
-//	4 the program is started; until it is known to run the archive stays as it is
-//	5 the new pane takes the archive's place, in one step with what is told of that
+//	4 a worker is started; when nothing but START is missing, the file says what is about to be started for which archive
+//	5 the program is started; until it is known to run the archive stays as it is. Whoever asked may go from here on, and
+//	  changes nothing by it
+//	6 the new pane takes the archive's place, in one step with what is told of that, and on disk
 //
-// If 4 or 5 fails, what was started is ended and reaped, what was given is taken back, and the archive is untouched. Of
-// what the new pane is asked to be, the size is the archive's and the name, too.
+// If 4, 5 or 6 fails, what was started is ended and reaped, what was given is taken back, and the archive is untouched, in
+// the file as well. Of what the new pane is asked to be, the size is the archive's and the name, too.
+//
+// Whatever spawnd dies of, a program is started once at most: before 4 is done the worker has none and never gets one; behind
+// it the next spawnd puts the new pane in the archive's place, with that worker, or lost (topology.Reconcile).
 func (ps *panes) relaunch(ctx context.Context, id string, n NewPane, endow endowing) (Row, error) {
 	if err := ps.begin(); err != nil {
 		return Row{}, err
@@ -45,13 +51,14 @@ func (ps *panes) relaunch(ctx context.Context, id string, n NewPane, endow endow
 	if err != nil {
 		return Row{}, err
 	}
+	failpoint.Pass(failpoint.RelaunchReserved)
 	given, err := endow(fresh)
 	if err != nil {
 		return Row{}, err
 	}
 	size := old.Facts()
 	n.Cols, n.Rows = size.Cols, size.Rows
-	p, h, err := ps.launch(ctx, fresh, n)
+	p, h, err := ps.launch(ctx, id, fresh, n)
 	if err != nil {
 		given.withdraw()
 		return Row{}, err
@@ -60,6 +67,7 @@ func (ps *panes) relaunch(ctx context.Context, id string, n NewPane, endow endow
 		given.withdraw()
 		return Row{}, errors.Join(err, ps.discard(ctx, p.id, h))
 	}
+	failpoint.Pass(failpoint.RelaunchReplaced)
 	given.settle()
 	old.takeAway() // who looked at it is sent away
 	ps.noted(p.id, p.Facts())
@@ -67,6 +75,7 @@ func (ps *panes) relaunch(ctx context.Context, id string, n NewPane, endow endow
 	if err := ps.save(); err != nil {
 		ps.log.Error("names and ids of terminals are not saved", "error", err)
 	}
+	failpoint.Pass(failpoint.RelaunchKept)
 	return ps.Row(p.id)
 }
 
@@ -80,6 +89,8 @@ func (ps *panes) reserve(id string) (old *pane, fresh string, err error) {
 		return nil, "", fmt.Errorf("relaunch %q: %w", id, ErrNotFound)
 	case at.Archive == nil || ps.mu.byID[id] == nil:
 		return nil, "", fmt.Errorf("relaunch %s: %w", id, topology.ErrArchive)
+	case at.Relaunch != nil: // of an earlier spawnd, or its worker did not end
+		return nil, "", fmt.Errorf("relaunch %s: %w", id, topology.ErrRelaunching)
 	}
 	tree, fresh, err := ps.mu.tree.ReservePane()
 	if err != nil {
@@ -92,24 +103,30 @@ func (ps *panes) reserve(id string) (old *pane, fresh string, err error) {
 // launch starts the program for a pane that is not in the tree yet, and waits until it runs or has failed to. A
 // program that ran, however shortly, has an end that is known. One of which nothing is heard is taken for what it
 // most likely is, as by begun.
-func (ps *panes) launch(ctx context.Context, id string, n NewPane) (*pane, *fleet.Handle, error) {
+func (ps *panes) launch(ctx context.Context, archive, id string, n NewPane) (*pane, *fleet.Handle, error) {
 	worker := endpoint.NewSessionID()
-	h, err := ps.fleet.Launch(ctx, worker, ps.spec(n, id, worker))
-	if err != nil {
+	spec := ps.spec(n, id, worker)
+	spec.BeforeStart = func() error {
+		return ps.beginRelaunch(archive, topology.Start{Worker: string(worker), Argv0: spec.Argv[0], Owner: n.Owner, ID: id})
+	}
+	h, err := ps.fleet.Launch(ctx, worker, spec)
+	if err != nil { // and nothing runs
+		ps.callOff(worker)
+		if errors.Is(err, topology.ErrNotFound) { // the archive was closed meanwhile
+			return nil, nil, err
+		}
 		return nil, nil, fmt.Errorf("%w: %w", errSpawn, err)
 	}
+	failpoint.Pass(failpoint.RelaunchLaunched)
 	p := ps.drive(id, worker, h)
 	late := time.NewTimer(beginMax)
 	defer late.Stop()
-	select {
+	select { // and not ctx: what was started is not started again because its asker has gone
 	case <-p.begun:
 	case <-p.done:
 	case <-late.C:
-	case <-ctx.Done():
-		err = context.Cause(ctx)
 	}
 	switch now := p.Facts(); {
-	case err != nil:
 	case now.unstarted():
 		err = errors.New("its worker says so")
 	case now.State == StateLost:
@@ -121,7 +138,41 @@ func (ps *panes) launch(ctx context.Context, id string, n NewPane) (*pane, *flee
 	return p, h, nil
 }
 
-// discard ends what was started in vain.
+// beginRelaunch writes down what is about to be started. Without that nothing is.
+func (ps *panes) beginRelaunch(archive string, s topology.Start) error {
+	ps.mu.Lock()
+	before := ps.mu.tree
+	tree, err := before.BeginRelaunch(archive, s)
+	if err == nil {
+		ps.putLocked(before, tree)
+	}
+	ps.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if err := ps.write(); err != nil {
+		return fmt.Errorf("write down what is about to be started: %w", err)
+	}
+	failpoint.Pass(failpoint.RelaunchBegun)
+	return nil
+}
+
+// callOff is the end of a relaunch of which nothing runs, if the worker is of one.
+func (ps *panes) callOff(worker endpoint.SessionID) {
+	ps.mu.Lock()
+	before := ps.mu.tree
+	_, begun := before.RelaunchBy(string(worker))
+	ps.putLocked(before, before.CallOff(string(worker)))
+	ps.mu.Unlock()
+	if !begun {
+		return
+	}
+	if err := ps.write(); err != nil {
+		ps.log.Error("an archive may be taken for relaunched at the next start", "error", err)
+	}
+}
+
+// discard ends what was started in vain. What does not end keeps its archive from being relaunched: it may run.
 func (ps *panes) discard(ctx context.Context, id string, h *fleet.Handle) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
@@ -129,6 +180,9 @@ func (ps *panes) discard(ctx context.Context, id string, h *fleet.Handle) error 
 	ps.mu.Lock()
 	delete(ps.mu.byID, id)
 	ps.mu.Unlock()
+	if err == nil {
+		ps.callOff(h.ID())
+	}
 	return err
 }
 

@@ -3,6 +3,7 @@
 package supervisor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -14,7 +15,7 @@ import (
 // restore makes archives of a checkpoint: all of them, in a tree that is empty, or none. Everything that takes time
 // or may fail is done before; the tree, the archives and what is told of them change in one step. owner is whose
 // those are that name nobody.
-func (ps *panes) restore(c recovery.Checkpoint, owner string) (topology.Mapping, error) {
+func (ps *panes) restore(ctx context.Context, c recovery.Checkpoint, owner string) (topology.Mapping, error) {
 	if err := ps.begin(); err != nil {
 		return topology.Mapping{}, err
 	}
@@ -31,6 +32,9 @@ func (ps *panes) restore(c recovery.Checkpoint, owner string) (topology.Mapping,
 		if mounted[i], err = newArchive(a, ps.inForce.viewersMax); err != nil {
 			return topology.Mapping{}, err
 		}
+	}
+	if err := ctx.Err(); err != nil { // the last moment at which it can be called off
+		return topology.Mapping{}, fmt.Errorf("restore: %w", err)
 	}
 	ids, err := ps.commitRestore(savedTree(c, plan, mounted), c.ID, mounted)
 	if err != nil {
@@ -159,7 +163,7 @@ func (k *keeper) unsure() {
 
 // replan is empty when the checkpoint is not to be had.
 func (k *keeper) replan(checkpoint string) recovery.Plan {
-	c, err := k.store.Read(checkpoint)
+	c, err := k.read(checkpoint)
 	if err != nil {
 		k.log.Info("the text of archives is gone with its checkpoint", "checkpoint", checkpoint, "code", recovery.CodeOf(err))
 		return recovery.Plan{}
@@ -199,8 +203,14 @@ func (ps *panes) remount(at topology.Pane, plan recovery.Plan) {
 		return
 	}
 	ps.mu.Lock()
-	ps.showLocked(at.ID, p)
+	now, there := ps.mu.tree.Pane(at.ID)
+	if there = there && now.Archive != nil; there {
+		ps.showLocked(at.ID, p)
+	}
 	ps.mu.Unlock()
+	if !there {
+		return // a worker that was started for its place has been found meanwhile
+	}
 	if found.Recovery.TextState != string(at.Archive.TextState) {
 		ps.expired(at.ID)
 	}

@@ -3,14 +3,17 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -154,13 +157,13 @@ func (g *grove) outlivesTheHost(t *rapid.T) topology.Tree {
 }
 
 // save is what a checkpoint of the tree says when it is read again.
-func (g grove) save(t *rapid.T, p recovery.Policy, rows map[string]recovery.Rows) recovery.Checkpoint {
+func (g grove) save(t rapid.TB, p recovery.Policy, rows map[string]recovery.Rows) recovery.Checkpoint {
 	ps := &panes{inForce: config.Default}
 	ps.mu.tree = g.tree
 	if rows == nil {
 		rows = map[string]recovery.Rows{}
 	}
-	c := recovery.Capture(ps.view(context.Background(), p, 0, rows), recovery.ShutdownOpen, p)
+	c := recovery.Capture(ps.view(context.Background(), time.Now(), p, 0, rows), recovery.ShutdownOpen, p)
 	c.ID, c.Generation, c.Socket = "c01234567-89ab-4cde-8fab-0123456789ab", 1, "/run/spawnd.sock"
 	file, err := recovery.Encode(c, recovery.FileBytesMax)
 	if err != nil {
@@ -246,6 +249,63 @@ func value(n *int) string {
 	return fmt.Sprint(*n)
 }
 
+// The complete examples of the specification become archives as they say, whichever format they are in, and are saved again as
+// what they were.
+func TestExamplesOfTheSpecificationAreRestored(t *testing.T) {
+	for format, want := range map[int]struct {
+		nodes  string
+		floats []string // in front last
+	}{
+		recovery.Format1: {"p0", nil},
+		recovery.Format2: {"cols (p0 p1)", []string{"venom.settings", "build log"}},
+		recovery.Format3: {"cols 6250 (p0 rows (p1 p2))", nil},
+	} {
+		file, err := os.ReadFile(fmt.Sprintf("recovery/testdata/example-format-%d.json", format))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, read, err := recovery.Decode(file, recovery.Reading{BytesMax: recovery.FileBytesMax, Newest: recovery.Format3})
+		if err != nil || read != format {
+			t.Fatalf("format %d: read as %d, %v", format, read, err)
+		}
+		back, mounted := restoreInto(t, topology.Tree{}, c)
+		if got := drawn(back.Windows[0].Nodes, 0); got != want.nodes || back.Windows[0].Revision != 1 {
+			t.Errorf("format %d: drawn as %s", format, got)
+		}
+		floats := slices.DeleteFunc(slices.Clone(back.Panes), func(p topology.Pane) bool { return p.Float == nil })
+		slices.SortFunc(floats, func(a, b topology.Pane) int { return cmp.Compare(a.Float.Z, b.Float.Z) })
+		if got := mapped(floats, func(p topology.Pane) string { return cmp.Or(p.Float.Preset, p.Float.Title) }); !slices.Equal(got, want.floats) {
+			t.Errorf("format %d: floats %v", format, got)
+		}
+		for i, p := range c.Panes {
+			state := recovery.ProcessInterrupted
+			if p.State == recovery.StateExited {
+				state = recovery.ProcessExited
+			}
+			facts := mounted[i].archive.facts()
+			if owner, ok := back.Panes[i].Tag(topology.OwnerKey); facts.Recovery.ProcessState != state || facts.Cols != p.Cols || facts.Rows != p.Rows || !ok || format == recovery.Format1 && owner != "owner" {
+				t.Errorf("format %d: %s is %+v of %q", format, p.ID, facts, owner)
+			}
+		}
+		if again := (grove{tree: back}).save(t, recovery.DefaultPolicy(), nil); !slices.Equal(bare(again), bare(c)) {
+			t.Errorf("format %d: saved again as %v, and was %v", format, bare(again), bare(c))
+		}
+	}
+}
+
+// drawn is a tree in words.
+func drawn(nodes []topology.Node, at int) string {
+	n := nodes[at]
+	if n.Kind == topology.NodePane {
+		return n.Pane
+	}
+	share := ""
+	if n.Ratio != 0 {
+		share = fmt.Sprintf(" %d", n.Ratio)
+	}
+	return fmt.Sprintf("%s%s (%s %s)", n.Axis, share, drawn(nodes, n.First), drawn(nodes, n.Second))
+}
+
 // A file may hold more than a daemon does. It is refused for its size, as a whole.
 func TestARestoreOfMoreThanThereMayBeIsRefused(t *testing.T) {
 	c := recovery.Checkpoint{
@@ -268,7 +328,7 @@ func TestARestoreOfMoreThanThereMayBeIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	ps := &panes{inForce: config.Default}
-	if _, err := ps.restore(read, "owner"); !errors.Is(err, recovery.ErrSize) || recovery.CodeOf(err) != recovery.CodeSize || !ps.mu.tree.Empty() {
+	if _, err := ps.restore(t.Context(), read, "owner"); !errors.Is(err, recovery.ErrSize) || recovery.CodeOf(err) != recovery.CodeSize || !ps.mu.tree.Empty() {
 		t.Errorf("%v", err)
 	}
 }

@@ -39,9 +39,9 @@ var _ recovery.Snapshot = (*view)(nil)
 // view takes the tree at one moment; ends of terminals are part of it. Sizes and text are asked for behind
 // that, from everybody at once and for within at most: a terminal that does not answer has none. A
 // terminal that has ended has the text of parted.
-func (ps *panes) view(ctx context.Context, p recovery.Policy, within time.Duration, parted map[string]recovery.Rows) *view {
+func (ps *panes) view(ctx context.Context, now time.Time, p recovery.Policy, within time.Duration, parted map[string]recovery.Rows) *view {
 	ps.mu.Lock()
-	v := &view{at: recovery.MillisOf(time.Now()), tree: ps.mu.tree, rows: parted}
+	v := &view{at: recovery.MillisOf(now), tree: ps.mu.tree, rows: parted}
 	terminals := make(map[string]*pane, len(ps.mu.byID))
 	for id, t := range ps.mu.byID {
 		terminals[id] = t
@@ -66,8 +66,8 @@ func (ps *panes) view(ctx context.Context, p recovery.Policy, within time.Durati
 }
 
 // texts is the text of every terminal that answers in time.
-func (ps *panes) texts(ctx context.Context, p recovery.Policy, within time.Duration) map[string]recovery.Rows {
-	return ps.view(ctx, p, within, nil).rows
+func (ps *panes) texts(ctx context.Context, now time.Time, p recovery.Policy, within time.Duration) map[string]recovery.Rows {
+	return ps.view(ctx, now, p, within, nil).rows
 }
 
 // byNumber are the panes that somebody shows, by growing id.

@@ -15,7 +15,8 @@ import (
 )
 
 // endTimeout bounds the end of all terminals together. One that ignores TERM is killed after two seconds;
-// the rest is for a host under load, and still within the unit's TimeoutStopSec.
+// the rest is for a host under load. With the second that readers of events have (stopPatience), the text before
+// (textWithinFinal) and the last checkpoint behind (recovery.FinalDeadline) it is within the unit's TimeoutStopSec.
 const endTimeout = 6 * time.Second
 
 // Shutdown chooses what becomes of the terminals. Of several that ask, the first is heeded.
@@ -62,7 +63,7 @@ func (ps *panes) endAll(ctx context.Context) (ended []string, err error) {
 	ps.mu.Lock()
 	ps.mu.closing = true
 	ps.mu.Unlock()
-	ps.starting.Wait() // bounded by each start's own context, which has ended
+	ps.starting.Wait() // bounded by each start's own context, which has ended, and by beginMax
 	ps.mu.Lock()
 	tree := ps.mu.tree
 	ps.mu.Unlock()

@@ -105,6 +105,9 @@ func filesIn(t *testing.T, folder string) (names []string) {
 	return names
 }
 
+// One that ignores TERM is killed behind killedAfter. endMax is what systemd gives the whole.
+const killedAfter, endMax = 2 * time.Second, 10 * time.Second
+
 // Whoever wants the terminals to end: they have ended, each end is known, and then nothing of them is left.
 func TestTheEndOfAllTerminals(t *testing.T) {
 	lost := errors.New("a checkpoint could not be written")
@@ -153,7 +156,9 @@ func TestTheEndOfAllTerminals(t *testing.T) {
 			if err := h.ended(); !errors.Is(err, way.word) || (err == nil) != (way.word == nil) {
 				t.Errorf("Serve = %v, want %v", err, way.word)
 			}
-			t.Logf("it took %v", time.Since(began))
+			if took := time.Since(began); took < killedAfter || took > endMax {
+				t.Errorf("it took %v", took)
+			}
 			if len(heard) != len(sessions) {
 				t.Fatalf("the last word is on %d panes", len(heard))
 			}

@@ -145,7 +145,12 @@ func whereabouts(o Options) (loginenv.Account, config.Folders, error) {
 func (s *Supervisor) lock(path string) error {
 	held, err := takeLock(path)
 	if err == nil {
-		s.closers = append(s.closers, held)
+		s.closers = append(s.closers, closerFunc(func() error {
+			if s.keeper != nil && s.keeper.givenUp.Load() {
+				return nil // the store is still being written to: the lock is held until the process is gone
+			}
+			return held.Close()
+		}))
 	}
 	return err
 }

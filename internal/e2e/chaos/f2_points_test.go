@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -21,6 +22,10 @@ import (
 	"spawn/internal/supervisor/verbs"
 	"spawn/internal/supervisor/verbs/dial"
 )
+
+// relaunchPoints begin the names of those that only an archive leads to, which needs a host without a neighbour: package
+// e2e/recovery kills spawnd at them.
+const relaunchPoints = "relaunch."
 
 // F2: spawnd is killed at each of its points, in a life in which it starts on a wreck and does all that it can do.
 // The next one leaves no orphan, no leftover and no terminal twice, and the neighbour notices nothing. A point that
@@ -38,6 +43,9 @@ func TestF2SupervisorKilledAtEachPoint(t *testing.T) {
 	whole := a.passed()
 	for range rig.Size(1, 20) {
 		for _, point := range spawndPoints(t) {
+			if strings.HasPrefix(string(point), relaunchPoints) {
+				continue
+			}
 			t.Run(string(point), func(t *testing.T) {
 				a.within(t)
 				a.wreck(folder)

@@ -19,7 +19,6 @@ import (
 
 	"spawn/internal/sessiond/wire"
 	"spawn/internal/supervisor/events"
-	"spawn/internal/supervisor/recovery"
 	"spawn/internal/supervisor/verbs"
 	"spawn/internal/supervisor/verbs/dial"
 )
@@ -97,21 +96,6 @@ func resources(s *events.Snapshot) (out []string) {
 	return out
 }
 
-// crowd is a checkpoint of two sessions: p0, which exited with 4, p1 and the float p2 in s0; p3, with text that looks like
-// what programs say to a terminal, in s1.
-func crowd() recovery.Checkpoint {
-	code := 4
-	c := one(planted, 1)
-	c.Sessions = append(c.Sessions, recovery.Session{ID: "s1", Name: "other"})
-	c.Windows[0].Nodes = []recovery.Node{split("cols", 1, 2, 0), leaf("p0"), leaf("p1")}
-	c.Windows = append(c.Windows, recovery.Window{ID: "w1", Session: "s1", Revision: 1, Nodes: []recovery.Node{leaf("p3")}})
-	c.Panes = append(c.Panes, tile("p1", "w0", "s0"), float("p2", "w0", "s0", recovery.Float{Width: "40", Z: 3}), tile("p3", "w1", "s1"))
-	c.Panes[0].State, c.Panes[0].ExitCode = recovery.StateExited, &code
-	c.Panes[3].Text = plain(now(), 3600, "]0;canary-title")
-	c.Panes[3].Text.Screen[1], c.Panes[3].Text.Screen[2] = "]133;C", "[31m]7;file://h/canary"
-	return c
-}
-
 // wholeCrowd is what a restore of crowd tells, in this order.
 var wholeCrowd = []string{
 	"session.created session:s0", "session.created session:s1", "window.created window:w0", "window.created window:w1",
@@ -119,11 +103,31 @@ var wholeCrowd = []string{
 	"pane.exited pane:p0", "pane.exited pane:p1", "pane.exited pane:p2", "pane.exited pane:p3", "recovery.restored server:root",
 }
 
-// Who follows sees a restore as one step or not at all, hears nothing of what a text looks like, and nothing of what it may not
-// see. A relaunch ends the streams of the archive, and they lead nowhere.
-func eventsClients(t *testing.T) {
-	t.Run("all or none", allOrNone)
-	t.Run("restore and relaunch", restoreAndRelaunch)
+// farewell is why a stream was ended, "" when it just was.
+func (h *host) farewell(s *dial.Stream) (why string) {
+	h.Helper()
+	for {
+		kind, payload, err := s.Recv()
+		if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
+			return why
+		}
+		h.must(err)
+		if kind != wire.KindNotice {
+			continue
+		}
+		n, err := wire.DecodeNotice(payload)
+		h.must(err)
+		if n.Kind == wire.NoticeDetached {
+			why = n.Text
+		}
+	}
+}
+
+func mapped[A, B any](in []A, f func(A) B) (out []B) {
+	for _, a := range in {
+		out = append(out, f(a))
+	}
+	return out
 }
 
 // Readers come while a restore happens: each has all of it in the snapshot, or all of it in one batch.
@@ -282,31 +286,4 @@ func restoreAndRelaunch(t *testing.T) {
 			}
 		}
 	}
-}
-
-// farewell is why a stream was ended, "" when it just was.
-func (h *host) farewell(s *dial.Stream) (why string) {
-	h.Helper()
-	for {
-		kind, payload, err := s.Recv()
-		if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
-			return why
-		}
-		h.must(err)
-		if kind != wire.KindNotice {
-			continue
-		}
-		n, err := wire.DecodeNotice(payload)
-		h.must(err)
-		if n.Kind == wire.NoticeDetached {
-			why = n.Text
-		}
-	}
-}
-
-func mapped[A, B any](in []A, f func(A) B) (out []B) {
-	for _, a := range in {
-		out = append(out, f(a))
-	}
-	return out
 }

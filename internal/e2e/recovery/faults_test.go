@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,52 +18,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/supervisor/verbs"
 )
-
-// spawnd is killed at, or fails in, each step of a write. The generation before stands, no temporary file is taken for
-// one, and nobody is told of a success that was none.
-func interruptedWrites(t *testing.T) {
-	for _, step := range []struct {
-		name  string
-		fault fault
-		named bool // the new one has its name, and may be there
-	}{
-		{"before the write", fileLimit(0), false},
-		{"short write", fileLimit(100), false},
-		{"killed at the write", injected("write:signal=KILL"), false},
-		{"sync", injected("fsync:error=EIO"), false},
-		{"rename", injected("renameat,renameat2:error=EIO"), false},
-		{"killed at the rename", injected("renameat,renameat2:signal=KILL"), false},
-		{"killed at the sync", injected("fsync:signal=KILL"), false},
-		{"folder's sync", atFolder("fsync:error=EIO"), true},
-		{"killed at the folder's sync", atFolder("fsync:signal=KILL"), true},
-	} {
-		t.Run(step.name, func(t *testing.T) {
-			h := newHost(t, on)
-			h.serve()
-			h.start("sleep", "1000")
-			before := h.checkpoint()
-			over := step.fault(h)
-			var r verbs.CheckpointResult
-			err := h.socket().Call(context.Background(), verbs.RecoveryCheckpoint, verbs.Empty{}, &r)
-			if err == nil {
-				t.Errorf("it was told that %+v is durable", r)
-			}
-			over()
-			h.reboot()
-			h.serve()
-			if got := h.status(before); got != "valid" {
-				t.Errorf("the one before is %s", got)
-			}
-			if files := h.files(); slices.ContainsFunc(files, func(f string) bool { return !strings.HasPrefix(f, "c") }) || (len(files) > 1) != step.named {
-				t.Errorf("there is %v", files)
-			}
-			h.restore(before)
-		})
-	}
-}
 
 // Who asks while a checkpoint is being written is told so, and one is written.
 func TestOneCheckpointIsWrittenAtATime(t *testing.T) {
@@ -207,41 +161,168 @@ func harmless(line string) bool {
 		strings.Contains(line, "+++") || strings.Contains(line, "---")
 }
 
-// The worker of a relaunch dies without a word, before its program runs or right behind that: the relaunch fails in time, the
-// archive is there still, and the next relaunch does what was asked.
-func TestARelaunchOutlivesItsWorker(t *testing.T) {
-	programs := t.TempDir()
-	worker := filepath.Join(programs, "spawn-worker")
-	for _, err := range []error{
-		compile(programs, "-tags", "failpoints"), os.Rename(worker, worker+".real"),
-		os.WriteFile(worker, []byte("#!/bin/sh\nexec env $(cat \"$0.armed\" 2>/dev/null) \"$0.real\" \"$@\"\n"), 0o700),
+// endOnASlowDisk is an end with all terminals while the folder of checkpoints takes for ever to sync. It takes until spawnd says
+// how it ended: its process is there as long as the kernel is at work for it, here a tracer.
+func endOnASlowDisk(t *testing.T, settings string) (took time.Duration, err error) {
+	needsTracer(t)
+	h := newHost(t, settings)
+	h.serve()
+	h.start("sleep", "1000")
+	over := h.inject("fsync:delay_enter=60000000", "-P", h.store()) // microseconds
+	log, began := h.d.log, time.Now()
+	h.call(verbs.ServerShutdown, verbs.ServerShutdownParams{Sessions: "terminate"}, &verbs.Empty{})
+	h.await("it says that it has ended", func() bool { return strings.Contains(log.String(), "spawnd has ended") })
+	took = time.Since(began)
+	over()
+	return took, h.ended()
+}
+
+// On the real file system, calls of publishing and pruning, of forgetting, and of switching text off fail with what a disk says.
+// A success is told only of what is done, settings that failed are not in force, and behind a reboot there is what was there
+// before, what was asked for, or a step between that has all that was to stay.
+func TestTheStoreUnderFailingCalls(t *testing.T) {
+	needsTracer(t)
+	reload := func(h *host) error {
+		h.settle(on + `,"max_checkpoints":2`)
+		return h.socket().Call(context.Background(), verbs.ConfigReload, verbs.Empty{}, &verbs.ConfigReloadResult{})
+	}
+	for name, op := range map[string]struct {
+		do      func(h *host) error
+		makes   bool // one more checkpoint
+		removes bool // must the older one be gone behind a success
+	}{
+		"publish": {do: func(h *host) error {
+			return h.socket().Call(context.Background(), verbs.RecoveryCheckpoint, verbs.Empty{}, &verbs.CheckpointResult{})
+		}, makes: true},
+		"forget": {do: func(h *host) error {
+			return h.socket().Call(context.Background(), verbs.RecoveryForget, verbs.CheckpointParams{Checkpoint: planted}, &verbs.Empty{})
+		}, removes: true},
+		"text off": {do: reload, removes: true},
 	} {
-		if err != nil {
-			t.Fatal(err)
+		for _, what := range []string{
+			"unlinkat:error=EIO", "unlinkat:error=ENOSPC", "unlinkat:error=EROFS", "unlinkat:error=EIO:when=1", "fsync:error=EIO", "fsync:error=ENOSPC",
+			"fsync:error=EROFS", "openat:error=EIO", "openat:error=EMFILE", "openat:error=EIO:when=1", "getdents64:error=EIO",
+		} {
+			if name == "forget" && strings.HasPrefix(what, "getdents64") {
+				continue // it looks at one file alone
+			}
+			t.Run(name+", "+what, func(t *testing.T) {
+				h := newHost(t, withText+`,"max_checkpoints":2`)
+				c := one(planted, 1)
+				c.CapturedAt = now().Plus(-3600) // so that the newer one is no remnant of it
+				c.Panes[0].Text = plain(c.CapturedAt, 7200, "canary")
+				h.plant(c)
+				h.plant(one(plantedAgain, 2))
+				h.serve()
+				h.start("sleep", "1000")
+				over := atFolder(what)(h)
+				err := op.do(h)
+				over()
+				if trace, err := os.ReadFile(h.dir + "/trace"); err != nil || !strings.Contains(string(trace), "INJECTED") {
+					t.Errorf("no call failed: %v", err)
+				}
+				if err != nil && dialCode(err) == verbs.CodeInternal {
+					t.Errorf("it fails with %v", err)
+				}
+				if f := h.doctor("recovery.store"); name == "text off" && strings.Contains(f.Message, "text plain") != (err != nil) {
+					t.Errorf("told %v, and in force is %s", err, f.Message)
+				}
+				h.reboot()
+				files := h.files()
+				older, newer := slices.Contains(files, planted+".json"), slices.Contains(files, plantedAgain+".json")
+				fresh := slices.ContainsFunc(files, func(f string) bool {
+					return strings.HasPrefix(f, "c") && f != planted+".json" && f != plantedAgain+".json"
+				})
+				if !newer || fresh && !op.makes || err == nil && (fresh != op.makes || op.removes && older) || !older && op.makes && !fresh {
+					t.Errorf("told %v, and there is %v", err, files)
+				}
+				h.serve()
+				for _, c := range h.list() {
+					if c.Status != "valid" {
+						t.Errorf("%+v", c)
+					}
+				}
+				h.restore(plantedAgain)
+			})
 		}
 	}
-	for _, point := range []failpoint.Point{failpoint.Began, failpoint.BeforeHello, failpoint.StartRead, failpoint.BeforeFork} {
-		t.Run(string(point), func(t *testing.T) {
-			h := newHost(t, withText)
-			c := one(planted, 1)
-			c.Panes[0].Text = plain(now(), 3600, "still here")
-			h.plant(c)
-			h.programs = programs
+}
+
+// Where there is no folder for checkpoints there are none, and terminals are to be had. That is an error while checkpoints are
+// wanted, and settings that want them are not in force before they can be had.
+func TestAStoreThatCannotBeHadCostsNoTerminals(t *testing.T) {
+	for name, test := range map[string]struct{ settings, status string }{"disabled": {"", "info"}, "enabled": {on, "error"}, "with text": {withText, "error"}} {
+		t.Run(name, func(t *testing.T) {
+			needsRoot(t)
+			h := newHost(t, test.settings)
+			folder := h.dir + "/s/spawn/recovery"
+			h.must(os.MkdirAll(folder, 0o700))
+			h.mount("size=64k,mode=0700,ro", folder)
 			h.serve()
-			h.restore(planted)
-			before := h.panes()
-			h.must(os.WriteFile(worker+".armed", []byte("SPAWN_FAILPOINT="+string(point)), 0o600))
-			for range 2 { // one that fails is in nobody's way
-				h.refused(verbs.CodeSpawn, verbs.PaneRelaunch, verbs.PaneRelaunchParams{
-					Pane: "p0", Argv: []string{"sleep", "1000"}, AckOrphans: true, Grants: []verbs.Scope{{Resource: "session:s0", Rights: []string{"spawn"}}},
-				}, &verbs.PaneRelaunchResult{})
+			h.start("sleep", "1000")
+			if f := h.doctor("recovery.store"); f.Status != test.status || !strings.Contains(f.Message, "the folder failed with unavailable.recovery_io") {
+				t.Errorf("doctor: %+v", f)
 			}
-			if !reflect.DeepEqual(h.panes(), before) || !strings.Contains(h.shows("p0"), "still here") || len(h.grants()) != 0 {
-				t.Errorf("%+v, %+v", h.panes(), h.grants())
+			h.refused(verbs.CodeRecoveryIO, verbs.RecoveryList, verbs.Empty{}, &verbs.RecoveryListResult{})
+			h.refused(verbs.CodeRecoveryIO, verbs.RecoveryInspect, verbs.CheckpointParams{Checkpoint: planted}, &verbs.RecoveryInspectResult{})
+			h.settle(on + `,"max_checkpoints":7`)
+			if out, code := h.run("config", "reload"); code == 0 {
+				t.Errorf("reload says %s", out)
 			}
-			h.await("nothing but spawnd runs", func() bool { return len(h.processes()) == 1 })
-			h.must(os.Remove(worker + ".armed"))
-			h.relaunch("p0", "sleep", "1000")
+			if out, err := exec.Command("mount", "-o", "remount,rw", folder).CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			h.call(verbs.ConfigReload, verbs.Empty{}, &verbs.ConfigReloadResult{})
+			if id := h.checkpoint(); h.status(id) != "valid" {
+				t.Errorf("%+v", h.list())
+			}
 		})
+	}
+	for name, test := range map[string]struct {
+		settings string
+		starts   bool
+	}{"open to others, with text": {withText, true}, "open to others, disabled, with text": {`"terminal_text":"plain"`, true}, "open to others, without": {"", false}} {
+		t.Run(name, func(t *testing.T) { // text that may lie there is what a start fails for
+			h := newHost(t, test.settings)
+			h.plant(one(planted, 1))
+			h.must(os.Chmod(h.store(), 0o750))
+			if err := h.tryServe(); (err == nil) != test.starts {
+				t.Fatalf("a start: %v", err)
+			}
+			if test.starts {
+				h.start("sleep", "1000")
+				h.refused(verbs.CodeRecoveryIO, verbs.RecoveryList, verbs.Empty{}, &verbs.RecoveryListResult{})
+			}
+		})
+	}
+}
+
+// restoreWhileItEnds asks for a restore over and over while spawnd is told to end. One is done at most, and whole; whatever comes
+// of it, spawnd ends, the checkpoint is there, and the next spawnd starts with nothing.
+func restoreWhileItEnds(t *testing.T) {
+	h := newHost(t, on)
+	h.plant(one(planted, 1))
+	for range 5 {
+		h.serve()
+		asked := make(chan error, 1)
+		go func() {
+			for {
+				err := h.socket().Call(context.Background(), verbs.RecoveryRestore, verbs.CheckpointParams{Checkpoint: planted}, &verbs.RecoveryRestoreResult{})
+				if code := dialCode(err); code != "" && code != verbs.CodeNotEmpty {
+					asked <- err
+					return
+				}
+			}
+		}()
+		h.call(verbs.ServerShutdown, verbs.ServerShutdownParams{Sessions: "terminate"}, &verbs.Empty{})
+		h.must(h.ended())
+		if err := <-asked; dialCode(err) != verbs.CodeNoDaemon {
+			t.Errorf("the end is told as %v", err)
+		}
+		h.serve()
+		if all := h.panes(); len(all) != 0 || h.status(planted) != "valid" {
+			t.Errorf("the next spawnd has %+v, and it is %s", all, h.status(planted))
+		}
+		h.kill()
 	}
 }

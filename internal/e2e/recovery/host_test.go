@@ -10,9 +10,12 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,6 +27,7 @@ import (
 	"time"
 
 	"spawn/internal/sessiond/endpoint"
+	"spawn/internal/sessiond/wire"
 	"spawn/internal/supervisor/recovery"
 	"spawn/internal/supervisor/verbs"
 	"spawn/internal/supervisor/verbs/dial"
@@ -431,4 +435,110 @@ func (l *logBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
+}
+
+// replay reads a stream up to its EXIT and returns what painted it.
+func (h *host) replay(s *dial.Stream) string {
+	h.Helper()
+	var painted []byte
+	for {
+		kind, payload, err := s.Recv()
+		h.must(err)
+		switch kind {
+		case wire.KindReplay:
+			_, stream, err := wire.DecodeReplay(payload)
+			h.must(err)
+			painted = append(painted, stream...)
+		case wire.KindOutput:
+			painted = append(painted, payload...)
+		case wire.KindExit:
+			return string(painted)
+		}
+	}
+}
+
+// awaitShown waits until a live pane's screen has the text.
+func (h *host) awaitShown(pane, text string) {
+	h.Helper()
+	s, _, err := h.socket().Stream(context.Background(), verbs.PaneStreamParams{Pane: pane, ReadOnly: true})
+	h.must(err)
+	defer s.Close()
+	var seen []byte
+	for !strings.Contains(string(seen), text) {
+		kind, payload, err := s.Recv()
+		h.must(err)
+		if kind == wire.KindReplay || kind == wire.KindOutput {
+			seen = append(seen, payload...)
+		}
+	}
+}
+
+func dialCode(err error) verbs.Code {
+	if e := (*verbs.Error)(nil); errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+// plantAs is plant for a file of an earlier format.
+func (h *host) plantAs(c recovery.Checkpoint, format string) {
+	h.Helper()
+	h.plant(c)
+	raw, err := os.ReadFile(h.file(c.ID))
+	h.must(err)
+	h.plantRaw(c.ID, asFormat(raw, format))
+}
+
+// tellsNothing holds the listing of a checkpoint that is not valid to its status and its generation, 0 for unknown.
+func (h *host) tellsNothing(id, status string, generation uint64) {
+	h.Helper()
+	want := verbs.CheckpointStatus{Checkpoint: id, Status: status, Generation: generation}
+	list := h.list()
+	if !slices.Contains(list, want) {
+		h.Errorf("listed %+v, want %+v", list, want)
+	}
+}
+
+// lies is what there is below folders of the host: of each name its kind, mode, owner, links, and what it holds.
+func (h *host) lies(folders ...string) map[string]string {
+	h.Helper()
+	out := map[string]string{}
+	for _, folder := range folders {
+		err := filepath.WalkDir(filepath.Join(h.dir, folder), func(path string, e fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			st, err := os.Lstat(path)
+			if err != nil {
+				return err
+			}
+			sys, held := st.Sys().(*syscall.Stat_t), []byte(nil)
+			switch {
+			case st.Mode().IsRegular():
+				held, err = os.ReadFile(path)
+			case st.Mode()&fs.ModeSymlink != 0:
+				var target string
+				target, err = os.Readlink(path)
+				held = []byte(target)
+			}
+			out[path] = fmt.Sprintf("%v %d %d %q", st.Mode(), sys.Uid, sys.Ino, held)
+			return err
+		})
+		h.must(err)
+	}
+	return out
+}
+
+// unanswered asks for something and goes before it is told what became of that.
+func (h *host) unanswered(verb string, params any) {
+	h.Helper()
+	request, err := json.Marshal(map[string]any{"id": 1, "verb": verb, "params": params})
+	h.must(err)
+	conn, err := net.Dial("unix", h.socket().Path)
+	h.must(err)
+	_, err = conn.Write(append(request, '\n'))
+	h.must(errors.Join(err, conn.Close()))
 }

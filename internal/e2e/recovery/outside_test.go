@@ -5,20 +5,18 @@
 package recovery
 
 import (
-	"crypto/sha256"
+	"errors"
 	"fmt"
-	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
-	"spawn/internal/strictjson"
-	"spawn/internal/supervisor/recovery"
 	"spawn/internal/supervisor/verbs"
 	"spawn/internal/unmet"
 )
@@ -35,16 +33,6 @@ func needsTracer(t *testing.T) {
 	if _, err := exec.LookPath("strace"); err != nil {
 		unmet.Skip(t, "strace is not installed")
 	}
-}
-
-// digest is that of the text that a JSON string holds.
-func digest(quoted string) []byte {
-	var payload string
-	if err := strictjson.Unmarshal([]byte(quoted), &payload); err != nil {
-		panic(err)
-	}
-	sum := sha256.Sum256([]byte(payload))
-	return sum[:]
 }
 
 // sessionOf is the POSIX session of a process.
@@ -118,111 +106,115 @@ func (h *host) stopTraced() error {
 	return h.ended()
 }
 
-// What is not a regular file of ours alone is never opened further, never changed and never in the way of the rest.
-func filesystemSecurity(t *testing.T) {
-	const bad = plantedAgain
-	for name, spoil := range map[string]func(h *host){
-		"other uid": func(h *host) {
-			out, err := exec.Command("chown", "12345", h.file(bad)).CombinedOutput()
-			if err != nil {
-				h.Fatalf("%v: %s", err, out)
-			}
-		},
-		"symlink": func(h *host) {
-			h.must(os.Rename(h.file(bad), h.dir+"/elsewhere"))
-			h.must(os.Symlink(h.dir+"/elsewhere", h.file(bad)))
-		},
-		"hard link":        func(h *host) { h.must(os.Link(h.file(bad), h.dir+"/elsewhere")) },
-		"readable":         func(h *host) { h.must(os.Chmod(h.file(bad), 0o644)) },
-		"pipe":             func(h *host) { h.must(os.Remove(h.file(bad))); h.must(syscall.Mkfifo(h.file(bad), 0o600)) },
-		"folder":           func(h *host) { h.must(os.Remove(h.file(bad))); h.must(os.Mkdir(h.file(bad), 0o700)) },
-		"replaced file":    func(h *host) { h.must(os.Remove(h.file(bad))); h.must(os.WriteFile(h.file(bad), nil, 0o660)) },
-		"link to a secret": func(h *host) { h.must(os.Remove(h.file(bad))); h.must(os.Symlink("/etc/passwd", h.file(bad))) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			if name == "other uid" {
-				needsRoot(t)
-			}
-			h := newHost(t, withText)
-			h.plant(one(planted, 1))
-			h.plant(one(bad, 2))
-			spoil(h)
-			before, err := os.Lstat(h.file(bad))
-			h.must(err)
-			h.serve()
-			if got := h.status(bad); got != "unsafe" {
-				t.Errorf("it is %s", got)
-			}
-			h.cannotRestore(verbs.CodeRecoveryIO, bad)
-			h.refused(verbs.CodeRecoveryIO, verbs.RecoveryForget, verbs.CheckpointParams{Checkpoint: bad}, &verbs.Empty{})
-			if f := h.doctor("recovery.store"); f.Status != "error" || strings.Contains(f.Message, h.dir) {
-				t.Errorf("%+v", f)
-			}
-			after, err := os.Lstat(h.file(bad))
-			h.must(err)
-			if !os.SameFile(before, after) || before.Mode() != after.Mode() {
-				t.Errorf("it was changed: %v, %v", before.Mode(), after.Mode())
-			}
-			h.restore(planted)
-		})
+// mount puts a small file system of its own at a folder, until the test ends.
+func (h *host) mount(options, folder string) {
+	h.Helper()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", options, "tmpfs", folder).CombinedOutput(); err != nil {
+		h.Fatalf("mount a small file system: %v\n%s", err, out)
 	}
-	for name, spoil := range map[string]func(h *host) error{
-		"permissive store": func(h *host) error { return os.Chmod(h.store(), 0o750) },
-		"linked store": func(h *host) error {
-			if err := os.Rename(h.store(), h.dir+"/elsewhere"); err != nil {
-				return err
-			}
-			return os.Symlink(h.dir+"/elsewhere", h.store())
-		},
-		"another's store": func(h *host) error { return os.Chown(h.store(), 12345, -1) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			if name == "another's store" {
-				needsRoot(t)
-			}
-			h := newHost(t, on)
-			h.plant(one(planted, 1))
-			h.must(spoil(h))
-			if err := h.tryServe(); err == nil {
-				t.Error("it starts")
-			}
-			h.must(filepath.WalkDir(h.dir+"/s/spawn/recovery", func(_ string, _ fs.DirEntry, err error) error { return err }))
-		})
-	}
-	t.Run("disk full", diskFull)
-	t.Run("another user", anotherUser)
-}
-
-// A full disk costs the new checkpoint alone.
-func diskFull(t *testing.T) {
-	needsRoot(t)
-	h := newHost(t, on)
-	h.must(os.MkdirAll(h.store(), 0o700))
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=64k,mode=0700", "tmpfs", h.store()).CombinedOutput(); err != nil {
-		t.Fatalf("mount a small file system: %v\n%s", err, out)
-	}
-	t.Cleanup(func() {
-		if out, err := exec.Command("umount", "-l", h.store()).CombinedOutput(); err != nil {
-			t.Errorf("%v\n%s", err, out)
+	h.Cleanup(func() {
+		if out, err := exec.Command("umount", "-l", folder).CombinedOutput(); err != nil {
+			h.Errorf("%v\n%s", err, out)
 		}
 	})
+}
+
+// A file that spawnd has looked at is another one by the time that it is asked for: by a link, by one that others may write to,
+// or by one of ours with something else in it. What was seen before counts for nothing.
+func replacedFile(t *testing.T) {
+	for name, test := range map[string]struct {
+		replace func(h *host, path string) error
+		status  string
+		code    verbs.Code
+	}{
+		"by a link": {func(h *host, path string) error { return os.Symlink(h.file(plantedAgain), path) }, "unsafe", verbs.CodeRecoveryIO},
+		"by others'": {func(h *host, path string) error {
+			return errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, 0o660))
+		}, "unsafe", verbs.CodeRecoveryIO},
+		"by a second": {func(h *host, path string) error { return os.Link(h.file(plantedAgain), path) }, "unsafe", verbs.CodeRecoveryIO},
+		"by another": {func(h *host, path string) error {
+			raw, err := os.ReadFile(h.file(plantedAgain))
+			return errors.Join(err, os.WriteFile(path, raw, 0o600))
+		}, "corrupt", verbs.CodeCorrupt},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t, on)
+			h.plant(one(planted, 1))
+			h.plant(one(plantedAgain, 2))
+			h.serve()
+			if h.status(planted) != "valid" {
+				t.Fatalf("%+v", h.list())
+			}
+			h.must(os.Rename(h.file(planted), h.dir+"/first"))
+			h.must(test.replace(h, h.file(planted)))
+			before := h.lies("s/spawn/recovery")
+			h.cannotRestore(test.code, planted) // before anything else looks
+			h.tellsNothing(planted, test.status, 0)
+			if test.status == "unsafe" {
+				h.refused(verbs.CodeRecoveryIO, verbs.RecoveryForget, verbs.CheckpointParams{Checkpoint: planted}, &verbs.Empty{})
+			}
+			if after := h.lies("s/spawn/recovery"); !maps.Equal(before, after) {
+				t.Errorf("it was changed:\n%v, was\n%v", after, before)
+			}
+		})
+	}
+}
+
+// A full disk costs the new checkpoint alone: older ones and terminals do not notice, and it is over when there is room again.
+func diskFull(t *testing.T) {
+	needsRoot(t)
+	const cycles = 20
+	h := newHost(t, on)
+	h.must(os.MkdirAll(h.store(), 0o700))
+	h.mount("size=64k,mode=0700", h.store())
+	h.serve()
+	p := h.start("cat")
+	typist, _, err := h.socket().Stream(t.Context(), verbs.PaneStreamParams{Pane: p.ID, Take: true})
+	h.must(err)
+	defer typist.Close()
+	for cycle := range cycles {
+		before := h.checkpoint()
+		h.must(os.WriteFile(h.store()+"/filler", make([]byte, 48<<10), 0o600))
+		_ = os.WriteFile(h.store()+"/rest", make([]byte, 56<<10), 0o600) // as much as goes
+		h.refused(verbs.CodeRecoveryIO, verbs.RecoveryCheckpoint, verbs.Empty{}, &verbs.CheckpointResult{})
+		if got := h.status(before); got != "valid" {
+			t.Errorf("the one before is %s", got)
+		}
+		if f := h.doctor("recovery.store"); f.Status != "error" || !strings.Contains(f.Message, string(verbs.CodeRecoveryIO)) {
+			t.Errorf("%+v", f)
+		}
+		word := fmt.Sprintf("word-%d.", cycle)
+		h.must(typist.Input([]byte(word)))
+		h.awaitShown(p.ID, word)
+		h.must(os.Remove(h.store() + "/filler"))
+		h.must(os.Remove(h.store() + "/rest"))
+		h.checkpoint() // at once
+		if f := h.doctor("recovery.store"); f.Status != "ok" {
+			t.Errorf("%+v", f)
+		}
+	}
+	for _, c := range h.list() {
+		if c.Status != "valid" {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// What was published stands when an older file cannot be removed; doctor says so until one could.
+func pruneFailure(t *testing.T) {
+	h := newHost(t, on+`,"max_checkpoints":1`)
 	h.serve()
 	h.start("sleep", "1000")
 	before := h.checkpoint()
-	h.must(os.WriteFile(h.store()+"/filler", make([]byte, 56<<10), 0o600))
-	_ = os.WriteFile(h.store()+"/rest", make([]byte, 56<<10), 0o600) // as much as goes
-	h.refused(verbs.CodeRecoveryIO, verbs.RecoveryCheckpoint, verbs.Empty{}, &verbs.CheckpointResult{})
-	if got := h.status(before); got != "valid" {
-		t.Errorf("the one before is %s", got)
+	over := injected("unlinkat:error=EIO")(h)
+	made := h.checkpoint()
+	f := h.doctor("recovery.store")
+	over()
+	if files := h.files(); f.Status != "error" || !strings.Contains(f.Message, "the last removal failed with unavailable.recovery_io") || !slices.Contains(files, before+".json") {
+		t.Errorf("doctor: %+v, and there is %v", f, files)
 	}
-	if f := h.doctor("recovery.store"); f.Status != "error" || !strings.Contains(f.Message, string(verbs.CodeRecoveryIO)) {
-		t.Errorf("%+v", f)
-	}
-	h.must(os.Remove(h.store() + "/filler"))
-	h.must(os.Remove(h.store() + "/rest"))
-	h.checkpoint()
-	if f := h.doctor("recovery.store"); f.Status != "ok" {
-		t.Errorf("%+v", f)
+	if f := h.doctor("recovery.store"); f.Status != "ok" || h.status(before) != "" || h.status(made) != "valid" {
+		t.Errorf("doctor: %+v; %+v", f, h.list())
 	}
 }
 
@@ -243,97 +235,4 @@ func anotherUser(t *testing.T) {
 			t.Errorf("%v: %v\n%s", argv, err, out)
 		}
 	}
-}
-
-// Numbers and ages are bounds; what new settings do not allow is gone before they are in force, or they are not.
-func retentionConfig(t *testing.T) {
-	t.Run("count", func(t *testing.T) {
-		h := newHost(t, on+`,"max_checkpoints":2`)
-		h.serve()
-		h.start("sleep", "1000")
-		var last string
-		for range 4 {
-			last = h.checkpoint()
-		}
-		list := h.list()
-		if len(list) != 2 || list[1].Checkpoint != last || list[0].Generation != 3 {
-			t.Errorf("%+v", list)
-		}
-		h.settle(on + `,"max_checkpoints":1`)
-		h.call(verbs.ConfigReload, verbs.Empty{}, &verbs.ConfigReloadResult{})
-		if files := h.files(); len(files) != 1 || files[0] != last+".json" {
-			t.Errorf("%v", files)
-		}
-		h.settle(`"enabled":false`)
-		h.call(verbs.ConfigReload, verbs.Empty{}, &verbs.ConfigReloadResult{})
-		h.refused(verbs.CodeRecoveryDisabled, verbs.RecoveryCheckpoint, verbs.Empty{}, &verbs.CheckpointResult{})
-		if files := h.files(); len(files) != 1 {
-			t.Errorf("switched off, and there is %v", files)
-		}
-	})
-	t.Run("age", func(t *testing.T) {
-		h := newHost(t, `"enabled":true,"interval_ms":1000,"max_age_seconds":3,"text_max_age_seconds":3`)
-		c := one(planted, 1)
-		c.CapturedAt = now().Plus(-2)
-		h.plant(c)
-		h.serve()
-		h.await("it has expired on disk", func() bool { return len(h.files()) == 0 })
-		h.cannotRestore(verbs.CodeNoCheckpoint, planted)
-	})
-	t.Run("off removes text", func(t *testing.T) {
-		h := newHost(t, withText)
-		c := one(planted, 1)
-		c.Panes[0].Text = plain(now(), 3600, "canary")
-		h.plant(c)
-		h.plant(one(plantedAgain, 2))
-		h.serve()
-		unsafe := h.dir + "/elsewhere"
-		h.must(os.Link(h.file(planted), unsafe)) // so it cannot be known, nor removed
-		h.settle(on)
-		out, code := h.run("config", "reload")
-		if code == 0 {
-			t.Errorf("reload says %s", out)
-		}
-		h.start("sh", "-c", "echo canary-two; sleep 1000")
-		h.awaitShown("p0", "canary-two")
-		if text := h.decode(h.checkpoint()).Panes[0].Text; text.Availability != recovery.TextPlain {
-			t.Errorf("the settings that failed are in force: %+v", text)
-		}
-		h.must(os.Remove(unsafe))
-		h.call(verbs.ConfigReload, verbs.Empty{}, &verbs.ConfigReloadResult{})
-		if files := h.files(); len(files) != 1 || files[0] != plantedAgain+".json" {
-			t.Errorf("%v", files)
-		}
-	})
-	t.Run("start", func(t *testing.T) {
-		h := newHost(t, on)
-		c := one(planted, 1)
-		c.Panes[0].Text = plain(now(), 3600, "canary")
-		h.plant(c)
-		h.must(os.Link(h.file(planted), h.dir+"/elsewhere"))
-		if err := h.tryServe(); err == nil {
-			t.Error("it starts with text that it may not keep")
-		}
-		h.must(os.Remove(h.dir + "/elsewhere"))
-		h.serve()
-		if files := h.files(); len(files) != 0 {
-			t.Errorf("%v", files)
-		}
-	})
-	t.Run("periodic", func(t *testing.T) {
-		h := newHost(t, `"enabled":true,"interval_ms":1000`)
-		h.serve()
-		h.start("sleep", "1000")
-		h.await("one is written unasked", func() bool { return len(h.files()) > 0 })
-		began := time.Now()
-		h.must(h.stop())
-		if took := time.Since(began); took > patience {
-			t.Errorf("the end took %v", took)
-		}
-		h.serve()
-		list := h.list()
-		if last := list[len(list)-1]; last.Shutdown != "open" || last.Running != 1 {
-			t.Errorf("%+v", list)
-		}
-	})
 }

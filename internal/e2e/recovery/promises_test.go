@@ -144,6 +144,26 @@ func TestARestoreIsThereOnce(t *testing.T) {
 	}
 }
 
+// As long as an archive is shown the checkpoint that has its text keeps its place, however many are written.
+func TestAnArchiveKeepsItsTextWhileOthersAreWritten(t *testing.T) {
+	h := newHost(t, brisk+`,"terminal_text":"plain","max_checkpoints":2`)
+	c := one(planted, 1)
+	c.CapturedAt = now().Plus(-3600) // long ago, so that it is not the one to look at first for what it has
+	c.Panes[0].Cols, c.Panes[0].Text = 40, plain(c.CapturedAt, 7200, "kept text")
+	h.plant(c)
+	h.serve()
+	h.restore(planted)
+	h.start("sleep", "1000")
+	h.await("four more are written", func() bool { list := h.list(); return list[len(list)-1].Generation >= 5 })
+	h.kill()
+	h.serve()
+	if p := h.pane("p0"); p.Recovery.TextState != "plain" || p.Cols != 40 || !strings.Contains(h.shows("p0"), "kept text") || h.status(planted) != "valid" {
+		t.Errorf("%+v of %+v", p, h.list())
+	}
+	h.call(verbs.PaneClose, verbs.PaneCloseParams{Pane: "p0"}, &verbs.Empty{}) // nobody looks at it any more
+	h.await("it has given up its place", func() bool { return h.status(planted) == "" })
+}
+
 // Whatever lies in the store, terminals are to be had.
 func TestNoCheckpointKeepsSpawndFromStarting(t *testing.T) {
 	h := newHost(t, withText)

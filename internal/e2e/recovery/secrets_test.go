@@ -110,3 +110,22 @@ func (h *host) stored(secrets []string) {
 		h.Error("nothing is stored")
 	}
 }
+
+// hides holds a text to having none of the secrets.
+func (h *host) hides(secrets []string, what, text string) {
+	h.Helper()
+	if text == "" {
+		h.Errorf("%s is empty", what)
+	}
+	for _, secret := range secrets {
+		if secret == "" || strings.Contains(text, secret) {
+			h.Errorf("%s holds %q", what, secret)
+		}
+	}
+}
+
+// findingsOf leaves out the checks of other rooms, which name folders.
+func findingsOf(report string) string {
+	_, after, _ := strings.Cut(report, `"recovery.store"`)
+	return after
+}

@@ -59,20 +59,25 @@ const (
 	CommandWritten Point = "command.written"
 	ViewerDetached Point = "fanout.detached"
 
-	ReplyMade       Point = "signal.folder_made" // the folder for the answer, and nothing in it
-	ReplyBound      Point = "signal.bound"       // the socket for the answer, nothing was asked
-	SignalAsked     Point = "signal.asked"       // and no answer was read
-	Pressed         Point = "terminate.pressed"  // the program was signalled
-	Dismissed       Point = "terminate.dismissed"
-	HandleSwept     Point = "detach.swept"     // what the worker left is gone
-	PaneEnded       Point = "close.ended"      // the pane is in the tree, its worker is gone
-	RestartEnded    Point = "restart.ended"    // the old program is gone, the pane says so
-	RestartKept     Point = "restart.saved"    // the pane is another worker's, which does not exist
-	RestartLaunched Point = "restart.launched" // it does, and nobody reads its output
-	PaneForgot      Point = "close.forgot"     // out of the tree in memory
-	PaneClosed      Point = "close.saved"
-	WorkerLost      Point = "pane.lost"  // known to be, in memory
-	FactsSaving     Point = "facts.save" // before what was noted is written
+	ReplyMade        Point = "signal.folder_made" // the folder for the answer, and nothing in it
+	ReplyBound       Point = "signal.bound"       // the socket for the answer, nothing was asked
+	SignalAsked      Point = "signal.asked"       // and no answer was read
+	Pressed          Point = "terminate.pressed"  // the program was signalled
+	Dismissed        Point = "terminate.dismissed"
+	HandleSwept      Point = "detach.swept"      // what the worker left is gone
+	PaneEnded        Point = "close.ended"       // the pane is in the tree, its worker is gone
+	RestartEnded     Point = "restart.ended"     // the old program is gone, the pane says so
+	RestartKept      Point = "restart.saved"     // the pane is another worker's, which does not exist
+	RestartLaunched  Point = "restart.launched"  // it does, and nobody reads its output
+	RelaunchReserved Point = "relaunch.reserved" // the new pane has an id, and nothing was started
+	RelaunchBegun    Point = "relaunch.begun"    // the file says what is about to be started, and nothing is
+	RelaunchLaunched Point = "relaunch.launched" // the program starts, the archive is in its place
+	RelaunchReplaced Point = "relaunch.replaced" // in the tree in memory
+	RelaunchKept     Point = "relaunch.saved"    // and on disk, and the caller does not know
+	PaneForgot       Point = "close.forgot"      // out of the tree in memory
+	PaneClosed       Point = "close.saved"
+	WorkerLost       Point = "pane.lost"  // known to be, in memory
+	FactsSaving      Point = "facts.save" // before what was noted is written
 
 	WaysClosed Point = "stop.ways_closed" // nobody is served any more
 	Detached   Point = "stop.detached"    // no worker is connected
@@ -86,7 +91,8 @@ var spawndPoints = [...]Point{
 	LaunchForked, LaunchHanded, LaunchReady, LaunchScoped, LaunchGreeted, StartTorn, LaunchStarted, LaunchAbandoned, LaunchKilled, LaunchSwept,
 	PaneLaunched, PaneDriven, PaneKept, TreeTorn, TreeWritten, TreeRenamed, TreeSaved, ViewerAttached, FrameReceived, FrameApplied, FrameGiven,
 	InputAllowed, CommandTorn, CommandWritten, ViewerDetached, ReplyMade, ReplyBound, SignalAsked, Pressed, Dismissed, HandleSwept, PaneEnded,
-	RestartEnded, RestartKept, RestartLaunched, PaneForgot, PaneClosed, WorkerLost, FactsSaving, WaysClosed, Detached, LastSaved,
+	RestartEnded, RestartKept, RestartLaunched, RelaunchReserved, RelaunchBegun, RelaunchLaunched, RelaunchReplaced, RelaunchKept,
+	PaneForgot, PaneClosed, WorkerLost, FactsSaving, WaysClosed, Detached, LastSaved,
 }
 
 // SpawndPoints returns every point of spawnd.

@@ -80,6 +80,9 @@ type Spec struct {
 	Cols, Rows uint16
 	Limits     Limits // of the scope, where there is one
 	Log        LogBounds
+	// BeforeStart is called when the worker waits for START and nothing else is missing: behind it the program may run. An
+	// error ends the launch. nil for nothing.
+	BeforeStart func() error
 }
 
 // LogBounds lower what the worker's encrypted log may cost the host, in bytes of charge: the whole log, and what is added to

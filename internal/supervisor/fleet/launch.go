@@ -43,19 +43,19 @@ func (f *Fleet) launch(ctx context.Context, id endpoint.SessionID, start []byte,
 	if err != nil {
 		return nil, err
 	}
-	c, err := f.bringUp(ctx, p, id, start, s.Limits)
+	c, err := f.bringUp(ctx, p, id, start, s)
 	if err != nil {
 		return nil, errors.Join(err, f.abandon(ctx, p, id))
 	}
 	return c, nil
 }
 
-func (f *Fleet) bringUp(ctx context.Context, p *process, id endpoint.SessionID, start []byte, limits Limits) (*contact, error) {
+func (f *Fleet) bringUp(ctx context.Context, p *process, id endpoint.SessionID, start []byte, s Spec) (*contact, error) {
 	if err := p.awaitReady(ctx); err != nil {
 		return nil, err
 	}
 	failpoint.Pass(failpoint.LaunchReady)
-	f.scope(ctx, p.pid(), id, limits)
+	f.scope(ctx, p.pid(), id, s.Limits)
 	failpoint.Pass(failpoint.LaunchScoped)
 	c, seen, err := f.approach(ctx, id)
 	if seen.hello != helloWaiting {
@@ -65,6 +65,11 @@ func (f *Fleet) bringUp(ctx context.Context, p *process, id endpoint.SessionID, 
 		return nil, errors.Join(err, closeContact(c))
 	}
 	failpoint.Pass(failpoint.LaunchGreeted)
+	if s.BeforeStart != nil {
+		if err := s.BeforeStart(); err != nil {
+			return nil, errors.Join(err, c.conn.Close())
+		}
+	}
 	failpoint.Tear(failpoint.StartTorn, start, func(half []byte) { c.conn.Write(half) })
 	if err := c.write(ctx, start); err != nil {
 		return nil, errors.Join(fmt.Errorf("send START: %w", err), c.conn.Close())

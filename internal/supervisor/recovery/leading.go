@@ -36,9 +36,9 @@ func (e *Entry) remnantOf(older *Entry) bool {
 	return 2*e.Panes < older.Panes || 2*e.TextPanes < older.TextPanes || e.Shutdown == ShutdownOpen && 2*e.Running < older.Running
 }
 
-// kept are the valid checkpoints that a count leaves: the newest, the inherited one and the leading one, and
+// kept are the valid checkpoints that a count leaves: the newest, those that are held and the leading one, and
 // then the newer before the older.
-func kept(entries []Entry, count int, inherited string) map[string]bool {
+func kept(entries []Entry, count int, held ...string) map[string]bool {
 	var order []string
 	for _, e := range slices.Backward(entries) {
 		if e.Status == StatusValid {
@@ -46,7 +46,7 @@ func kept(entries []Entry, count int, inherited string) map[string]bool {
 		}
 	}
 	if len(order) > 1 {
-		order = slices.Insert(order, 1, inherited, Leading(entries))
+		order = slices.Insert(order, 1, append(held, Leading(entries))...)
 	}
 	keep := map[string]bool{}
 	for _, id := range order {

@@ -22,6 +22,11 @@ func (id Identity) Key() string {
 	return hex.EncodeToString(sum[:])
 }
 
+// Folder is where the store of a daemon lies below the folder of state.
+func Folder(base string, id Identity) string {
+	return filepath.Join(base, "spawn", "recovery", id.Key())
+}
+
 // Locate finds the folder of state ($XDG_STATE_HOME, or .local/state in the home folder when that is
 // empty) and the identity of the daemon whose socket that is. The socket's folder must exist. There is no other way
 // to name a store: no request and no configuration leads elsewhere.

@@ -16,7 +16,7 @@ func (s *Store) prune(entries []Entry, p Policy) ([]Entry, error) {
 	if !p.Enabled {
 		return entries, nil
 	}
-	keep := kept(entries, p.MaxCheckpoints, s.mu.inherited)
+	keep := kept(entries, p.MaxCheckpoints, s.shown(), s.mu.inherited)
 	var doomed, left []Entry
 	var unknown error
 	for _, e := range entries {

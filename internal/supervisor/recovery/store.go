@@ -27,6 +27,9 @@ type Options struct {
 	Identity Identity
 	Now      func() Millis // nil: the wall clock
 	Random   io.Reader     // for ids; nil: the system's
+	// Shown is the id of the checkpoint that archives are shown from, "" for none: the text of an archive is kept nowhere
+	// else, so that one keeps its place. It is asked under the store's lock; nil: there are none.
+	Shown func() string
 }
 
 // Store is the folder of one daemon's checkpoints, held open. Only the daemon that holds the socket's lock may
@@ -37,6 +40,7 @@ type Store struct {
 	id     Identity
 	now    func() Millis
 	random io.Reader
+	shown  func() string
 
 	mu struct {
 		sync.Mutex
@@ -68,7 +72,7 @@ func Open(o Options) (*Store, error) {
 		}
 		dir = inner
 	}
-	s := &Store{dir: dir, id: o.Identity, now: o.Now, random: o.Random}
+	s := &Store{dir: dir, id: o.Identity, now: o.Now, random: o.Random, shown: o.Shown}
 	s.mu.policy, s.mu.examined = DefaultPolicy(), map[string]remembered{}
 	return s, nil
 }
@@ -82,6 +86,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Random == nil {
 		o.Random = rand.Reader
+	}
+	if o.Shown == nil {
+		o.Shown = func() string { return "" }
 	}
 	return o
 }
@@ -166,7 +173,8 @@ func (s *Store) SetPolicy(p Policy) error {
 	return nil
 }
 
-// Restored says that the checkpoint has been restored, so it is no longer held for that.
+// Restored says that the checkpoint has been restored, so it is no longer held as what was inherited. It is held as long as
+// archives are shown from it.
 func (s *Store) Restored(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -94,27 +94,34 @@ func (t Tree) ReservePane() (Tree, string, error) {
 func (t Tree) ReplaceArchive(pane string, s Start) (Tree, Pane, error) {
 	var made Pane
 	n, err := t.change("replace archive "+pane, func(n *Tree) (err error) {
-		at := n.paneIndex(pane)
-		if at < 0 {
-			return ErrNotFound
-		}
-		old := n.Panes[at]
-		if old.Archive == nil {
-			return ErrArchive
-		}
-		if s.Name == "" {
-			s.Name = old.Name
-		}
-		n.Panes = slices.Delete(n.Panes, at, at+1)
-		if made, err = n.newReserved(old.Window, s); err != nil {
-			return err
-		}
-		made.Float = old.Float
-		n.Panes[n.paneIndex(made.ID)] = made
-		n.windowOf(old.Window).exchange(map[string]string{old.ID: made.ID})
-		return nil
+		made, err = n.replaceArchive(pane, s)
+		return err
 	})
 	return n, made, err
+}
+
+// replaceArchive writes to a clone that an error leaves half changed.
+func (t *Tree) replaceArchive(pane string, s Start) (Pane, error) {
+	at := t.paneIndex(pane)
+	if at < 0 {
+		return Pane{}, ErrNotFound
+	}
+	old := t.Panes[at]
+	if old.Archive == nil {
+		return Pane{}, ErrArchive
+	}
+	if s.Name == "" {
+		s.Name = old.Name
+	}
+	t.Panes = slices.Delete(t.Panes, at, at+1)
+	made, err := t.newReserved(old.Window, s)
+	if err != nil {
+		return Pane{}, err
+	}
+	made.Float = old.Float
+	t.Panes[t.paneIndex(made.ID)] = made
+	t.windowOf(old.Window).exchange(map[string]string{old.ID: made.ID})
+	return made, nil
 }
 
 // newReserved is newPane for a pane whose id may have been given out before.
@@ -122,15 +129,11 @@ func (t *Tree) newReserved(window string, s Start) (Pane, error) {
 	if s.ID == "" {
 		return t.newPane(window, s)
 	}
-	next := t.Next.Pane
-	number, err := numberOf('p', s.ID)
-	if err != nil {
+	if err := t.reserved(s.ID); err != nil {
 		return Pane{}, err
 	}
-	if number >= next || t.paneIndex(s.ID) >= 0 {
-		return Pane{}, fmt.Errorf("id %s was not reserved: %w", s.ID, ErrDuplicate)
-	}
-	t.Next.Pane = number
+	next := t.Next.Pane
+	t.Next.Pane, _ = numberOf('p', s.ID)
 	made, err := t.newPane(window, s)
 	if err != nil {
 		return Pane{}, err

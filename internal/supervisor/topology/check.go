@@ -83,18 +83,22 @@ func (t Tree) checkPanes() (map[string]Pane, error) {
 		if i > 0 && compareIDs(t.Panes[i-1].ID, p.ID) >= 0 {
 			return nil, fmt.Errorf("pane %s is out of order", p.ID)
 		}
-		if p.SessionID != "" && workers[p.SessionID] {
+		worker := p.SessionID
+		if p.Relaunch != nil {
+			worker = p.Relaunch.Worker // an archive has none of its own
+		}
+		if worker != "" && workers[worker] {
 			return nil, fmt.Errorf("pane %s: %w", p.ID, ErrDuplicate)
 		}
 		if p.Float != nil && stack[p.Float.Z] {
 			return nil, fmt.Errorf("pane %s has the z %d of another: %w", p.ID, p.Float.Z, ErrFloat)
 		}
-		workers[p.SessionID], panes[p.ID] = true, p
+		workers[worker], panes[p.ID] = true, p
 		if p.Float != nil {
 			stack[p.Float.Z] = true
 		}
 	}
-	return panes, nil
+	return panes, t.checkRelaunches()
 }
 
 // check holds the rules for one pane alone.
@@ -125,6 +129,14 @@ func (p Pane) check(t Tree) error {
 	if p.End != nil {
 		if err := p.End.check(); err != nil {
 			return err
+		}
+	}
+	if p.Relaunch != nil {
+		if p.Archive == nil {
+			return errors.New("no archive is being relaunched")
+		}
+		if err := p.Relaunch.check(t.Next.Pane); err != nil {
+			return fmt.Errorf("relaunch: %w", err)
 		}
 	}
 	return p.checkBacking()

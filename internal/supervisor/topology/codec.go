@@ -6,14 +6,29 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"spawn/internal/strictjson"
 )
 
-// formatVersion is the version of the file. A change that an older spawnd would misread raises it. An older
+// The versions of the file that are written. A change that an older spawnd would misread raises the version. An older
 // file is read by the code of its version and brought to this one (codec_v1.go, codec_v2.go); it is never rewritten
 // before the next Save.
-const formatVersion = 3
+//
+// A tree is written in the lowest version that can say it: version 4 has relaunches that are under way, which few trees
+// have and none for long, so a build from before them can take over at nearly any moment.
+const (
+	formatVersion   = 3
+	relaunchVersion = 4
+)
+
+// version is the one in which the tree is written.
+func (t Tree) version() int {
+	if slices.ContainsFunc(t.Panes, func(p Pane) bool { return p.Relaunch != nil }) {
+		return relaunchVersion
+	}
+	return formatVersion
+}
 
 // envelope is the file.
 type envelope struct {
@@ -26,7 +41,7 @@ func Encode(t Tree) ([]byte, error) {
 	if err := t.check(); err != nil {
 		return nil, fmt.Errorf("encode arrangement: %w", err)
 	}
-	return t.write(formatVersion)
+	return t.write(t.version())
 }
 
 func (t Tree) write(version int) ([]byte, error) {
@@ -53,10 +68,10 @@ func Decode(src []byte) (Tree, error) {
 		read = readV1
 	case 2:
 		read = readV2
-	case formatVersion:
+	case formatVersion, relaunchVersion:
 		read = readCurrent
 	default:
-		return Tree{}, fmt.Errorf("decode arrangement: version %d, want 1 to %d: %w", version, formatVersion, ErrVersion)
+		return Tree{}, fmt.Errorf("decode arrangement: version %d, want 1 to %d: %w", version, relaunchVersion, ErrVersion)
 	}
 	t, err := read(src)
 	if err == nil {
@@ -68,16 +83,16 @@ func Decode(src []byte) (Tree, error) {
 	return t, nil
 }
 
-func readCurrent(src []byte) (Tree, error) { return readAs(src, formatVersion) }
+func readCurrent(src []byte) (Tree, error) { return readAs(src, Tree.version) }
 
 // readAs wants the very bytes that are written for the tree. That refuses what the types cannot tell from
 // an absent member: a share of 0, an empty list of tags, a layer spelled out.
-func readAs(src []byte, version int) (Tree, error) {
+func readAs(src []byte, version func(Tree) int) (Tree, error) {
 	var e envelope
 	if err := strictjson.Unmarshal(src, &e); err != nil {
 		return Tree{}, err
 	}
-	again, err := e.Tree.write(version)
+	again, err := e.Tree.write(version(e.Tree))
 	if err != nil {
 		return Tree{}, err
 	}

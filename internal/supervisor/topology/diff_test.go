@@ -11,14 +11,23 @@ import (
 	"pgregory.net/rapid"
 )
 
+// untold is the tree without what nobody is told of.
+func untold(t Tree) Tree {
+	t = t.clone()
+	for i := range t.Panes {
+		t.Panes[i].Relaunch = nil
+	}
+	return t
+}
+
 // requireDiff holds that changes are said exactly when there are some, each once, in order, of what is or
 // was there.
 func requireDiff(t fatal, before, after Tree) {
 	t.Helper()
-	visible := before
+	visible, shown := untold(before), untold(after)
 	visible.Next, visible.Z = after.Next, after.Z
 	changes := Diff(before, after)
-	if (len(changes) == 0) != visible.Equal(after) {
+	if (len(changes) == 0) != visible.Equal(shown) {
 		t.Fatalf("changes %v between %+v and %+v", changes, before, after)
 	}
 	if len(Diff(after, after)) > 0 {
@@ -119,9 +128,9 @@ func said(changes []Change) string {
 	return strings.Join(out, ", ")
 }
 
-// Diff has a kind for every member that can change: one that is added later fails here until it has one.
+// Diff has a kind for every member that can change, but for a relaunch, of which nobody is told: one that is added later fails here until it has one.
 func TestEveryMemberHasItsChange(t *testing.T) {
-	for of, want := range map[reflect.Type]int{reflect.TypeFor[Tree](): 5, reflect.TypeFor[Window](): 8, reflect.TypeFor[Pane](): 10, reflect.TypeFor[End](): 2, reflect.TypeFor[Session](): 3, reflect.TypeFor[Float](): 4, reflect.TypeFor[Geometry](): 8} {
+	for of, want := range map[reflect.Type]int{reflect.TypeFor[Tree](): 5, reflect.TypeFor[Window](): 8, reflect.TypeFor[Pane](): 11, reflect.TypeFor[End](): 2, reflect.TypeFor[Session](): 3, reflect.TypeFor[Float](): 4, reflect.TypeFor[Geometry](): 8} {
 		if of.NumField() != want {
 			t.Errorf("%s has %d members, Equal and Diff know %d", of, of.NumField(), want)
 		}

@@ -36,6 +36,9 @@ var (
 	ErrArchive = errors.New("not an archive")
 	// ErrIsArchive means that the operation needs a pane with a terminal, and the pane is an archive.
 	ErrIsArchive = errors.New("an archive")
+	// ErrRelaunching means that something is being started in the archive's place already, or was, and whether it runs
+	// is not known.
+	ErrRelaunching = errors.New("the archive is being relaunched")
 	// ErrNotEmpty means that a whole tree can only be restored into an empty one.
 	ErrNotEmpty = errors.New("the arrangement is not empty")
 

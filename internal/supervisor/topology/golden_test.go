@@ -59,14 +59,60 @@ func archived(p Pane, previous string, text TextState) Pane {
 	return p
 }
 
-func TestTheFormatStays(t *testing.T) {
-	tree, want := goldenTree(t), golden(t, "v3.json")
-	src, err := Encode(tree)
-	if err != nil || string(src) != string(want) {
-		t.Fatalf("Encode = %s, %v", src, err)
+// relaunching is goldenTree while p6 is being started in place of p5.
+func relaunching(t *testing.T) Tree {
+	t.Helper()
+	tree, id, err := goldenTree(t).ReservePane()
+	if err == nil {
+		tree, err = tree.BeginRelaunch("p5", Start{Worker: worker(9), Argv0: "/usr/bin/make", Owner: "venom", ID: id})
 	}
-	if back, err := Decode(want); err != nil || !back.Equal(tree) {
-		t.Fatalf("Decode = %+v, %v", back, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+func TestTheFormatStays(t *testing.T) {
+	for file, tree := range map[string]Tree{"v3.json": goldenTree(t), "v4.json": relaunching(t)} {
+		want := golden(t, file)
+		src, err := Encode(tree)
+		if err != nil || string(src) != string(want) {
+			t.Fatalf("Encode = %s, %v", src, err)
+		}
+		if back, err := Decode(want); err != nil || !back.Equal(tree) {
+			t.Fatalf("Decode = %+v, %v", back, err)
+		}
+	}
+}
+
+// A version says no more and no less than what the file needs, and each is read under its own rules.
+func TestRelaunchesAreReadStrictly(t *testing.T) {
+	src := string(golden(t, "v4.json"))
+	for name, c := range map[string][2]string{
+		"version before it":  {`"version":4`, `"version":3`},
+		"version 2":          {`"version":4`, `"version":2`},
+		"of no archive":      {`,"archive":{"checkpoint":"c01234567-89ab-4cde-8fab-0123456789ab","previous_pane":"p7","process_state":"interrupted","text_state":"plain","cut_rows":0}`, ``},
+		"pane not given out": {`"relaunch":{"pane":"p6"`, `"relaunch":{"pane":"p7"`},
+		"pane that is there": {`"relaunch":{"pane":"p6"`, `"relaunch":{"pane":"p1"`},
+		"no pane":            {`"relaunch":{"pane":"p6",`, `"relaunch":{`},
+		"another's worker":   {`000000000009"`, `000000000002"`},
+		"no worker":          {`00000000-0000-4000-8000-000000000009`, `x`},
+		"folder in argv0":    {`"argv0":"make","owner"`, `"argv0":"bin/make","owner"`},
+		"empty argv0":        {`"argv0":"make","owner"`, `"argv0":"","owner"`},
+		"owner":              {`"owner":"venom"}`, `"owner":"a\u202eb"}`},
+		"unknown member":     {`"owner":"venom"}`, `"owner":"venom","x":1}`},
+	} {
+		bad := strings.Replace(src, c[0], c[1], 1)
+		if bad == src {
+			t.Fatalf("%s: the case changes nothing", name)
+		}
+		if tree, err := Decode([]byte(bad)); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: Decode = %+v, %v", name, tree, err)
+		}
+	}
+	without := strings.Replace(string(golden(t, "v3.json")), `"version":3`, `"version":4`, 1)
+	if tree, err := Decode([]byte(without)); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("version 4 without a relaunch: Decode = %+v, %v", tree, err)
 	}
 }
 
@@ -242,7 +288,7 @@ func TestVersionOneIsReadStrictly(t *testing.T) {
 }
 
 func TestOtherVersionsAreToldApart(t *testing.T) {
-	for _, version := range []string{"0", "4", "-1"} {
+	for _, version := range []string{"0", "5", "-1"} {
 		src := strings.Replace(string(golden(t, "v3.json")), `"version":3`, `"version":`+version+`,"more":[]`, 1)
 		if _, err := Decode([]byte(src)); !errors.Is(err, ErrVersion) || errors.Is(err, ErrCorrupt) {
 			t.Errorf("version %s: %v", version, err)
@@ -257,6 +303,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(golden(f, "v1.json"))
 	f.Add(golden(f, "v2.json"))
 	f.Add(golden(f, "v3.json"))
+	f.Add(golden(f, "v4.json"))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		tree, err := Decode(src)
 		if err != nil {

@@ -25,14 +25,31 @@ func TestFullTreeTakesNoMore(t *testing.T) {
 	if _, out := tree.Reconcile([]string{worker(PanesMax)}, nil); len(out) != 1 {
 		t.Fatalf("left out %v", out)
 	}
-	src, err := Encode(tree)
-	if err != nil || len(src) > EncodedMax {
-		t.Fatalf("the largest tree takes %d bytes, %v", len(src), err)
+	for name, tree := range map[string]Tree{"with workers": tree, "of archives": relaunched(tree)} {
+		src, err := Encode(tree)
+		if err != nil || len(src) > EncodedMax {
+			t.Fatalf("the largest tree %s takes %d bytes, %v", name, len(src), err)
+		}
+		t.Logf("the largest tree %s takes %d of %d bytes", name, len(src), EncodedMax)
+		if back, err := Decode(src); err != nil || !back.Equal(tree) {
+			t.Fatalf("decode: %v", err)
+		}
 	}
-	t.Logf("the largest tree takes %d of %d bytes", len(src), EncodedMax)
-	if back, err := Decode(src); err != nil || !back.Equal(tree) {
-		t.Fatalf("decode: %v", err)
+}
+
+// relaunched makes an archive of each pane, of which each is being relaunched.
+func relaunched(t Tree) Tree {
+	t = t.clone()
+	for n, p := range t.Panes {
+		worker := p.SessionID
+		p.SessionID, p.Argv0, p.End = "", "", &End{}
+		p.Archive = &Archive{Checkpoint: "c01234567-89ab-4cde-8fab-0123456789ab", PreviousPane: p.ID, ProcessState: ProcessInterrupted, TextState: TextExpired, CutRows: CounterMax}
+		p.Relaunch = &Relaunch{
+			Pane: makeID('p', uint64(CounterMax-2*PanesMax+n)), Worker: worker, Argv0: strings.Repeat(`"`, Argv0Max), Owner: strings.Repeat(`"`, TagValueMax),
+		}
+		t.Panes[n] = p
 	}
+	return t
 }
 
 // An adopted worker that finds room for a pane and none for its window leaves nothing behind.

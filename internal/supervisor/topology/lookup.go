@@ -177,7 +177,8 @@ func (w Window) sameLayout(o Window) bool {
 
 func (p Pane) equal(o Pane) bool {
 	return p.ID == o.ID && p.Window == o.Window && p.SessionID == o.SessionID && p.Name == o.Name && p.Title == o.Title && p.Argv0 == o.Argv0 &&
-		p.sameEnd(o) && p.Float.equal(o.Float) && slices.Equal(p.Tags, o.Tags) && equalPointers(p.Archive, o.Archive)
+		p.sameEnd(o) && p.Float.equal(o.Float) && slices.Equal(p.Tags, o.Tags) && equalPointers(p.Archive, o.Archive) &&
+		equalPointers(p.Relaunch, o.Relaunch)
 }
 
 func (p Pane) sameEnd(o Pane) bool {

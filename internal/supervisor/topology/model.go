@@ -68,6 +68,8 @@ type Pane struct {
 	Float     *Float   `json:"float,omitzero"`      // nil for a tiled pane
 	Tags      []Tag    `json:"tags,omitzero"`       // by growing key; nil for none
 	Archive   *Archive `json:"archive,omitzero"`    // nil unless it was restored
+	// Relaunch is what is being started in an archive's place; nil while nothing is. Nobody is told of it.
+	Relaunch *Relaunch `json:"relaunch,omitzero"`
 }
 
 // Layer is one of the two in which a pane is drawn.
@@ -92,5 +94,5 @@ type Start struct {
 	Name   string // "" for none
 	Argv0  string // first word of what it runs, in any form; "" when nobody says
 	Owner  string // value of the tag OwnerKey; "" for none
-	ID     string // from ReservePane, for ReplaceArchive alone; "" for the next one
+	ID     string // from ReservePane, for BeginRelaunch and ReplaceArchive alone; "" for the next one
 }

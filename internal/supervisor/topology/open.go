@@ -86,10 +86,13 @@ func (t Tree) NewFloat(window string, f Float, s Start) (Tree, Pane, error) {
 }
 
 // Adopt opens a pane for a live worker that the tree does not know, in the session of that name. A worker
-// that it knows keeps its pane.
+// that it knows keeps its pane; one that was started for an archive takes its place.
 func (t Tree) Adopt(worker string) (Tree, Pane, error) {
 	if p, ok := t.PaneOf(worker); ok {
 		return t, p, nil
+	}
+	if p, ok := t.RelaunchBy(worker); ok {
+		return t.ReplaceArchive(p.ID, p.Relaunch.start())
 	}
 	var made Pane
 	n, err := t.change("adopt worker", func(n *Tree) (err error) {
@@ -131,6 +134,9 @@ func (t Tree) backs(worker string) error {
 	}
 	if p, known := t.PaneOf(worker); known {
 		return fmt.Errorf("worker %s has pane %s: %w", worker, p.ID, ErrDuplicate)
+	}
+	if p, known := t.RelaunchBy(worker); known {
+		return fmt.Errorf("worker %s is for the place of %s: %w", worker, p.ID, ErrDuplicate)
 	}
 	return nil
 }

@@ -243,7 +243,19 @@ func (a *acting) acts() map[string]func(*rapid.T, Tree) (Tree, error) {
 		"relaunch": func(t *rapid.T, tree Tree) (Tree, error) {
 			return pane(tree.ReplaceArchive(anyID(t, tree, "p"), a.start(t)))
 		},
-		"restore": a.restore, "reconcile": a.reconcile,
+		"begin relaunch": func(t *rapid.T, tree Tree) (Tree, error) {
+			s := a.start(t)
+			n, id, err := tree.ReservePane()
+			if s.ID = id; err == nil {
+				n, err = n.BeginRelaunch(anyID(t, tree, "p"), s)
+			}
+			if err != nil {
+				return tree, err
+			}
+			return n, nil
+		},
+		"call off": func(t *rapid.T, tree Tree) (Tree, error) { return tree.CallOff(a.start(t).Worker), nil },
+		"restore":  a.restore, "reconcile": a.reconcile,
 	}
 }
 

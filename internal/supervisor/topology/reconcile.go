@@ -4,11 +4,12 @@ package topology
 
 // Reconcile brings the tree to what was found at start. Adopted workers are live: those that the tree does
 // not know get a pane, and one that had been given up is live again. Workers that were refused are left
-// as they were known, because something still holds their reservation. Archives stay what they are. All
-// other panes are lost. Adopted workers for which there is no room are returned.
+// as they were known, because something still holds their reservation. Archives stay what they are, but for those
+// that were being relaunched: the pane to come is in their place, live or lost. All other panes are lost. Adopted
+// workers for which there is no room are returned.
 func (t Tree) Reconcile(adopted, refused []string) (Tree, []string) {
-	n := t.clone()
 	live, held := setOf(adopted), setOf(refused)
+	n := t.settled(held).clone()
 	for i := range n.Panes {
 		switch p := &n.Panes[i]; {
 		case p.Archive != nil:

@@ -131,7 +131,7 @@ func (r *restoring) pane(p Pane) error {
 	}
 	archive := *p.Archive
 	archive.PreviousPane = p.ID
-	p.ID, p.Archive = r.panes[p.ID], &archive
+	p.ID, p.Archive, p.Relaunch = r.panes[p.ID], &archive, nil
 	if p.Window = r.windows[p.Window]; p.Window == "" {
 		return errors.New("its window is not there")
 	}

@@ -41,7 +41,7 @@ type (
 	CheckpointStatus struct {
 		Checkpoint string `json:"checkpoint" like:"checkpoint" help:"id of the checkpoint"`
 		Status     string `json:"status" enum:"valid,corrupt,incompatible,expired,unsafe,future" help:"whether it can be restored"`
-		Generation uint64 `json:"generation,omitzero" help:"left out when it could not be read safely, as is all that follows"`
+		Generation uint64 `json:"generation,omitzero" help:"left out when it could not be read safely; what follows is told of valid ones alone"`
 		Leading    bool   `json:"leading,omitzero" help:"the one to look at first: the newest, unless that is what a shutdown of the host left over"`
 		CapturedAt int64  `json:"captured_at,omitzero" help:"when it was captured, in Unix milliseconds"`
 		Shutdown   string `json:"shutdown,omitzero" help:"clean: every process had ended and was reaped; open otherwise"`

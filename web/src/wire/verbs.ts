@@ -31,7 +31,7 @@ export interface CheckpointStatus {
   checkpoint: string;
   /** whether it can be restored */
   status: 'valid' | 'corrupt' | 'incompatible' | 'expired' | 'unsafe' | 'future';
-  /** left out when it could not be read safely, as is all that follows */
+  /** left out when it could not be read safely; what follows is told of valid ones alone */
   generation?: number;
   /** the one to look at first: the newest, unless that is what a shutdown of the host left over */
   leading?: boolean;
