@@ -45,7 +45,7 @@ func NewHostOf(t *testing.T, programs string) *Host {
 	h := &Host{T: t, Dir: dir, Programs: programs}
 	h.Env = append(os.Environ(),
 		"XDG_CONFIG_HOME="+dir+"/c", "XDG_STATE_HOME="+dir+"/s", "XDG_RUNTIME_DIR="+dir+"/r", "SPAWND_WORKER_DIR="+h.WorkerDir(),
-		"ENV=", "PS1=$ ")
+		"ENV=", "PS1=$ ", "GOTRACEBACK=all") // the last is what Daemon.Goroutines reads
 	if err := os.Mkdir(dir+"/r", 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -25,21 +25,31 @@ type Load struct {
 	record string // path
 }
 
+// Record is what a generator that has ended has left, which must be of its script. A living one may be writing it.
+func (h *Host) Record(l Load) Record {
+	h.T.Helper()
+	r, err := readRecord(l.record)
+	if err == nil {
+		err = r.check(l.Script)
+	}
+	if err != nil {
+		h.T.Errorf("terminal %s: %v", l.Pane.ID, err)
+	}
+	return r
+}
+
 // LinesPerSecond is the pace of an ordinary load, at most.
 const LinesPerSecond = 100
 
-// loadWipes is how many lines of a load lie between two wipes: a second of them at the pace of most tests.
-const loadWipes = 100
-
 // StartLoads starts n of them, each at most at that many lines a second. Their seeds follow each other, and every
-// second one wipes its history now and then.
+// second one wipes its history about once a second.
 func (h *Host) StartLoads(n int, seed uint64, linesPerSecond int) []Load {
 	h.T.Helper()
 	loads := make([]Load, n)
 	for i := range loads {
 		s := Script{Seed: seed + uint64(i)}
 		if i%2 == 1 {
-			s.Wipes = loadWipes
+			s.Wipes = uint64(linesPerSecond)
 		}
 		loads[i] = h.StartScript(s, linesPerSecond)
 	}
@@ -55,13 +65,34 @@ func (h *Host) StartLoad(seed uint64, linesPerSecond int) Load {
 // StartScript starts one.
 func (h *Host) StartScript(s Script, linesPerSecond int) Load {
 	h.T.Helper()
+	return h.startScript(s, 0, linesPerSecond)
+}
+
+// fullLines are more than a worker's log holds.
+const fullLines = 2 * (8 << 20) / LineBytes
+
+// StartFull starts one that never wipes and waits until its log is full.
+func (h *Host) StartFull(seed uint64, linesPerSecond int) Load {
+	h.T.Helper()
+	l := h.startScript(Script{Seed: seed}, fullLines, linesPerSecond)
+	f := h.Follow(l, Screen)
+	Await(h.T, "a full log", func() bool { return f.Position() >= fullLines*LineBytes || f.Ended() })
+	_ = f.Close()
+	if _, err := f.Wait(); err != nil {
+		h.T.Error(err)
+	}
+	return l
+}
+
+func (h *Host) startScript(s Script, head, linesPerSecond int) Load {
+	h.T.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		h.T.Fatal(err)
 	}
 	l := Load{Script: s, record: filepath.Join(h.Dir, fmt.Sprintf("record-%d", s.Seed))}
 	l.Pane = h.NewPane(verbs.PaneNewParams{
-		Argv: []string{self, generatorArg, strconv.FormatUint(s.Seed, 10), strconv.FormatUint(s.Wipes, 10), l.record, strconv.Itoa(linesPerSecond)},
+		Argv: []string{self, generatorArg, strconv.FormatUint(s.Seed, 10), strconv.FormatUint(s.Wipes, 10), l.record, strconv.Itoa(head), strconv.Itoa(linesPerSecond)},
 		Cwd:  h.Dir, Cols: 80, Rows: 24, Name: fmt.Sprintf("load %d", s.Seed),
 	})
 	return l
@@ -81,7 +112,6 @@ func (h *Host) Follow(l Load, from Span) *Follower {
 func (h *Host) Finish(l Load) {
 	h.T.Helper()
 	h.Type(l.Pane.ID, "q")
-	Await(h.T, "the generator has left its record", func() bool { _, err := os.Stat(l.record); return err == nil })
 	Await(h.T, "the exit is known", func() bool { return h.Pane(l.Pane.ID).State == verbs.PaneExited })
 }
 
@@ -96,12 +126,8 @@ func (h *Host) Settle(l Load) {
 	if err != nil {
 		h.T.Fatal(err)
 	}
-	record, err := os.ReadFile(l.record)
-	if err != nil {
-		h.T.Fatal(err)
-	}
-	if string(record) != strconv.FormatUint(position, 10) {
-		h.T.Errorf("terminal %s: the generator wrote %s bytes, the worker counted %d", l.Pane.ID, record, position)
+	if r := h.Record(l); r.Written != position || r.Begun != position {
+		h.T.Errorf("terminal %s: the generator wrote %d of %d bytes, the worker counted %d", l.Pane.ID, r.Written, r.Begun, position)
 	}
 	if err := l.checkDocument(replay, position); err != nil {
 		h.T.Errorf("terminal %s: %v", l.Pane.ID, err)
