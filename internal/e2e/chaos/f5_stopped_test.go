@@ -43,7 +43,7 @@ func TestF5WorkersStopped(t *testing.T) {
 	hits := map[time.Duration]int{}
 	for range rig.Size(50, 2000) {
 		c.Random.Shuffle(len(loads), func(i, j int) { loads[i], loads[j] = loads[j], loads[i] })
-		followers := followAll(h, loads)
+		followers := followAll(c, h, loads)
 		for _, l := range loads[:stoppedAt] {
 			stop(t, l.Pane.PID)
 			c.Faults++
