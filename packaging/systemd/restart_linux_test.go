@@ -194,7 +194,7 @@ func TestTerminalsOutliveTheirService(t *testing.T) {
 	for _, part := range []struct {
 		name string
 		run  func(*booted)
-	}{{"of a user", ofAUser}, {"of the system", ofTheSystem}, {"without scopes", withoutScopes}, {"but not their control group", killedByGroup}} {
+	}{{"of a user", ofAUser}, {"but not their control group", killedByGroup}, {"of the system", ofTheSystem}, {"without scopes", withoutScopes}} {
 		t.Run(part.name, func(t *testing.T) {
 			inner := *b
 			inner.t = t

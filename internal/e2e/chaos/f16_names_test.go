@@ -29,7 +29,7 @@ func TestF16NameTakenAgainAtOnce(t *testing.T) {
 	f := fleet.New(fleet.Options{Folder: folder, WorkerPath: h.Programs + "/spawn-worker"})
 	id := endpoint.NewSessionID()
 	var earlier []endpoint.InstanceID
-	for range rig.Size(500, 10000) {
+	for range rig.Size(100, 10000) {
 		handle, err := launchAgain(t.Context(), f, id)
 		if err != nil {
 			t.Fatal(err)

@@ -44,7 +44,7 @@ func TestF1SupervisorKilled(t *testing.T) {
 
 	var checked uint64
 	var starts rig.Times
-	for range rig.Size(8, 5000) {
+	for range rig.Size(100, 5000) {
 		followers := followAll(c, h, loads)
 		stop := comeAndGo(h, loads, rand.New(rand.NewPCG(c.Seed, uint64(c.Runs))))
 		typed := keys.press(h)

@@ -42,7 +42,7 @@ func TestF4EverythingKilled(t *testing.T) {
 	began := time.Now()
 	d := h.Serve()
 	rig.Times{time.Since(began)}.Require(t, fmt.Sprintf("a start on %d leftovers", leftoversCount), 100, startPromise)
-	for range rig.Size(25, 1000) {
+	for range rig.Size(20, 1000) {
 		loads := h.StartLoads(crashPanes, c.Seed+uint64(c.Runs*crashPanes), linesPerSecond)
 		var followers []*rig.Follower
 		for _, l := range loads {

@@ -11,10 +11,11 @@
 // smaller than one would have it:
 //
 //	F1   100 kills of 20 terminals at 20 kB/s   instead of 300 of 50 at 1 MB/s
-//	F4   25 crashes                             instead of 50
+//	F4   20 crashes                             instead of 50
 //	F14  200 terminals, whose idle time nobody measures
+//	F16  100 names taken again                  instead of 500
 //	F17  seconds, and a fifth of the speed      instead of 5 minutes and 95 %
-//	F18  3 rounds                               instead of 5 minutes
+//	F18  10 rounds                              instead of 5 minutes
 //	F24  10 seconds, which have no slope        instead of 10 minutes
 package chaos
 

@@ -144,7 +144,7 @@ func TestF18QuietTerminalsAnswerBesideFloods(t *testing.T) {
 		quiet = append(quiet, s)
 	}
 	var took rig.Times
-	for round := range rig.Size(3, 2000) {
+	for round := range rig.Size(10, 2000) {
 		for _, s := range quiet {
 			began := time.Now()
 			if err := echo(s, fmt.Sprintf("round %d;", round)); err != nil {
