@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"spawn/internal/e2e/rig"
@@ -101,4 +102,33 @@ func inOrder(came string, begins []int) error {
 		next = n + 1
 	}
 	return nil
+}
+
+// What keys hold typing to: nothing is lost but the end of what a connection sent, and nothing comes twice.
+func TestKeysThatComeInOrder(t *testing.T) {
+	begins := []int{0, 5, 9}
+	for _, c := range []struct {
+		came []int
+		ok   bool
+	}{
+		{[]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, true},
+		{[]int{0, 1, 5, 6, 9}, true},
+		{[]int{5, 6, 7, 8, 9}, true},
+		{[]int{0, 1, 3, 4, 5}, false},
+		{[]int{0, 1, 1, 2}, false},
+		{[]int{0, 1, 5, 6, 5}, false},
+		{[]int{0, 1, 5, 2}, false},
+		{[]int{0, 6, 7}, false},
+	} {
+		var text strings.Builder
+		for _, n := range c.came {
+			fmt.Fprintf(&text, keyFormat, n)
+		}
+		if err := inOrder(text.String(), begins); (err == nil) != c.ok {
+			t.Errorf("%v: %v", c.came, err)
+		}
+		if inOrder(text.String()[1:], begins) == nil || inOrder("x"+text.String()[1:], begins) == nil {
+			t.Errorf("%v passes without its first byte", c.came)
+		}
+	}
 }

@@ -24,7 +24,7 @@ type Record struct {
 
 // recordWindow is over how many bytes the sum of a record goes, at most: it begins anew at each multiple, so that hours
 // of output need not be made again to hold it against.
-const recordWindow = 64 << 20
+const recordWindow = 8 << 20
 
 // recordFormat has one length for all records. One is one write within a page, so a kill leaves the old or the new one.
 const recordFormat = "%020d %020d %x\n"
