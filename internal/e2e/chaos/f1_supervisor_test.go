@@ -16,8 +16,10 @@ import (
 
 const (
 	linesPerSecond = rig.LinesPerSecond // of a load that is there to be exact, and not to be much
-	floodLines     = 20_000             // of one that is to be much: a megabyte a second
-	pauseMax       = 300 * time.Millisecond
+	// burstLines are of one that is to be much: bursts of a megabyte a second, and as much on the average as fifty terminals
+	// with three viewers each can have on two cores of which the test takes its part.
+	burstLines = 2000
+	pauseMax   = 300 * time.Millisecond
 	// restartPromise is how long a start may take that adopts every terminal.
 	restartPromise = 2 * time.Second
 	// descriptorsSlack is by how many open files a spawnd may differ from the one before: those that its runtime
@@ -32,7 +34,7 @@ func TestF1SupervisorKilled(t *testing.T) {
 	c := rig.Begin(t, "F1 spawnd killed")
 	h := rig.NewHost(t)
 	d := h.Serve()
-	loads := h.StartLoads(rig.Size(20, 50), c.Seed, rig.Size(4*linesPerSecond, floodLines))
+	loads := h.StartBursts(rig.Size(20, 50), c.Seed, rig.Size(4*linesPerSecond, burstLines))
 	keys := startKeys(h)
 	before := h.Panes()
 	d.Kill()

@@ -10,7 +10,7 @@
 // when long, and in ten times of it at the gate. The gate is what two busy cores do in seconds, so in these classes it is
 // smaller than one would have it:
 //
-//	F1   100 kills of 20 terminals at 20 kB/s   instead of 300 of 50 at 1 MB/s
+//	F1   100 kills, 20 terminals of 20 kB/s     instead of 300, 50 of 100 kB/s in bursts of 1 MB/s
 //	F4   20 crashes                             instead of 50
 //	F14  200 terminals, whose idle time nobody measures
 //	F16  100 names taken again                  instead of 500

@@ -94,9 +94,9 @@ func (s Script) bytes(from uint64, n int) []byte {
 }
 
 // runGenerator writes lines until a byte comes in, and then ends. Arguments: seed, lines between wipes, path of the record,
-// lines that come at once, and then most lines a second.
+// lines that come at once, then lines a second, and one of how many ticks they come in.
 func runGenerator(args []string) error {
-	var numbers [5]uint64
+	var numbers [6]uint64
 	for i, arg := range args {
 		if i == 2 {
 			continue
@@ -122,7 +122,7 @@ func runGenerator(args []string) error {
 	if err := g.write(numbers[3]); err != nil {
 		return err
 	}
-	return g.run(int(numbers[4]), stop)
+	return g.run(int(numbers[4]), int(numbers[5]), stop)
 }
 
 type generator struct {
@@ -150,8 +150,8 @@ func (g *generator) write(lines uint64) error {
 	return nil
 }
 
-// run writes bursts until it is stopped.
-func (g *generator) run(perSecond int, stop <-chan struct{}) error {
+// run writes bursts until it is stopped, in one tick of so many.
+func (g *generator) run(perSecond, each int, stop <-chan struct{}) error {
 	bursts := rand.New(rand.NewPCG(g.Seed, 1))
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -161,7 +161,10 @@ func (g *generator) run(perSecond int, stop <-chan struct{}) error {
 			return nil
 		case <-tick.C:
 		}
-		if err := g.write(uint64(bursts.IntN(2*perSecond/50 + 1))); err != nil {
+		if bursts.IntN(each) > 0 {
+			continue
+		}
+		if err := g.write(uint64(bursts.IntN(2*each*perSecond/50 + 1))); err != nil {
 			return err
 		}
 	}

@@ -38,12 +38,26 @@ func (h *Host) Record(l Load) Record {
 	return r
 }
 
-// LinesPerSecond is the pace of an ordinary load, at most.
+// LinesPerSecond is the pace of an ordinary load.
 const LinesPerSecond = 100
 
-// StartLoads starts n of them, each at most at that many lines a second. Their seeds follow each other, and every
+// StartLoads starts n of them, each at that many lines a second on the average. Their seeds follow each other, and every
 // second one wipes its history about once a second.
 func (h *Host) StartLoads(n int, seed uint64, linesPerSecond int) []Load {
+	h.T.Helper()
+	return h.startLoads(n, seed, linesPerSecond, 1)
+}
+
+// burstsEach is one of how many ticks of 20 ms has all the lines of a load that comes in bursts.
+const burstsEach = 10
+
+// StartBursts is StartLoads, and the lines come in bursts.
+func (h *Host) StartBursts(n int, seed uint64, linesPerSecond int) []Load {
+	h.T.Helper()
+	return h.startLoads(n, seed, linesPerSecond, burstsEach)
+}
+
+func (h *Host) startLoads(n int, seed uint64, linesPerSecond, each int) []Load {
 	h.T.Helper()
 	loads := make([]Load, n)
 	for i := range loads {
@@ -51,7 +65,7 @@ func (h *Host) StartLoads(n int, seed uint64, linesPerSecond int) []Load {
 		if i%2 == 1 {
 			s.Wipes = uint64(linesPerSecond)
 		}
-		loads[i] = h.StartScript(s, linesPerSecond)
+		loads[i] = h.startScript(s, 0, linesPerSecond, each)
 	}
 	return loads
 }
@@ -65,7 +79,7 @@ func (h *Host) StartLoad(seed uint64, linesPerSecond int) Load {
 // StartScript starts one.
 func (h *Host) StartScript(s Script, linesPerSecond int) Load {
 	h.T.Helper()
-	return h.startScript(s, 0, linesPerSecond)
+	return h.startScript(s, 0, linesPerSecond, 1)
 }
 
 // fullLines are more than a worker's log holds.
@@ -74,7 +88,7 @@ const fullLines = 2 * (8 << 20) / LineBytes
 // StartFull starts one that never wipes and waits until its log is full.
 func (h *Host) StartFull(seed uint64, linesPerSecond int) Load {
 	h.T.Helper()
-	l := h.startScript(Script{Seed: seed}, fullLines, linesPerSecond)
+	l := h.startScript(Script{Seed: seed}, fullLines, linesPerSecond, 1)
 	f := h.Follow(l, Screen)
 	Await(h.T, "a full log", func() bool { return f.Position() >= fullLines*LineBytes || f.Ended() })
 	_ = f.Close()
@@ -84,7 +98,7 @@ func (h *Host) StartFull(seed uint64, linesPerSecond int) Load {
 	return l
 }
 
-func (h *Host) startScript(s Script, head, linesPerSecond int) Load {
+func (h *Host) startScript(s Script, head, linesPerSecond, each int) Load {
 	h.T.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -92,8 +106,11 @@ func (h *Host) startScript(s Script, head, linesPerSecond int) Load {
 	}
 	l := Load{Script: s, record: filepath.Join(h.Dir, fmt.Sprintf("record-%d", s.Seed))}
 	l.Pane = h.NewPane(verbs.PaneNewParams{
-		Argv: []string{self, generatorArg, strconv.FormatUint(s.Seed, 10), strconv.FormatUint(s.Wipes, 10), l.record, strconv.Itoa(head), strconv.Itoa(linesPerSecond)},
-		Cwd:  h.Dir, Cols: 80, Rows: 24, Name: fmt.Sprintf("load %d", s.Seed),
+		Argv: []string{
+			self, generatorArg, strconv.FormatUint(s.Seed, 10), strconv.FormatUint(s.Wipes, 10), l.record,
+			strconv.Itoa(head), strconv.Itoa(linesPerSecond), strconv.Itoa(each),
+		},
+		Cwd: h.Dir, Cols: 80, Rows: 24, Name: fmt.Sprintf("load %d", s.Seed),
 	})
 	return l
 }
