@@ -24,9 +24,9 @@ const (
 	// alone.
 	growthMax = 32 << 20
 	// growthPercent is by how much more spawnd may have at the end of thousands of cycles, where a log is full from the
-	// beginning: of goroutines since the first hundred, of heap since the second tenth, in which its list of events has filled.
+	// beginning: of goroutines since the first hundred, of heap since the middle, by when its list of events has filled.
 	growthPercent = 5
-	heapSlack     = 1 // MiB, which is what it is told in
+	heapSlack     = 2 // MiB, in which it is told and which one snapshot more or less takes
 )
 
 // F15: viewers attach and detach thousands of times, half of them with a snapshot under way. None sees a gap or a
@@ -55,12 +55,12 @@ func TestF15ViewersComeAndGo(t *testing.T) {
 		parts[i] = take(d, parts[max(0, i-1)].collections)
 	}
 	t.Logf("%d cycles; of each tenth %+v", c.Runs, parts)
-	first, second, last := parts[0], parts[1], parts[9]
+	first, middle, last := parts[0], parts[5], parts[9]
 	if grown := last.memory - first.memory; grown > growthMax {
 		t.Errorf("spawnd grew by %d bytes", grown)
 	}
-	if rig.Long() && last.heap > second.heap*(100+growthPercent)/100+heapSlack {
-		t.Errorf("spawnd keeps %d MiB at the end, %d before", last.heap, second.heap)
+	if rig.Long() && last.heap > middle.heap*(100+growthPercent)/100+heapSlack {
+		t.Errorf("spawnd keeps %d MiB at the end, %d in the middle", last.heap, middle.heap)
 	}
 	rig.Await(t, "the descriptors are as before", func() bool { return d.Descriptors() <= first.descriptors+descriptorsSlack })
 	if n := d.Goroutines(); n > goroutines*(100+growthPercent)/100+goroutinesSlack {
