@@ -66,6 +66,7 @@ func TestALaptopFallsAsleepBesideAFlood(t *testing.T) {
 	if err := laptop.Start(); err != nil {
 		t.Fatal(err)
 	}
+	defer laptop.Process.Kill() // a stopped process would stay when the test fails
 	overdue := time.AfterFunc(2*visitTime, func() { _ = laptop.Process.Kill(); _ = awake.Close() })
 	defer overdue.Stop()
 	says := bufio.NewScanner(out)
