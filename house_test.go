@@ -7,6 +7,7 @@ package house
 import (
 	"go/ast"
 	"go/parser"
+	"go/printer"
 	"go/token"
 	"io/fs"
 	"os"
@@ -26,9 +27,11 @@ const module = "spawn/"
 var floor = map[string][]string{
 	"internal/version":             {},
 	"internal/unmet":               {},
+	"internal/chance":              {},
 	"internal/strictjson":          {},
 	"internal/sessiond/wire":       {"internal/strictjson"},
 	"internal/sessiond/vfs":        {},
+	"internal/sessiond/vfs/points": {"internal/sessiond/vfs", "internal/sessiond/failpoint"},
 	"internal/sessiond/secret":     {},
 	"internal/sessiond/emulator":   {},
 	"internal/sessiond/pty":        {"internal/sessiond/failpoint"},
@@ -44,21 +47,23 @@ var floor = map[string][]string{
 	},
 
 	"internal/supervisor/loopback":    {},
-	"internal/supervisor/config":      {"internal/strictjson", "internal/supervisor/loopback", "internal/supervisor/topology"},
+	"internal/supervisor/ownfile":     {},
+	"internal/supervisor/descriptors": {},
+	"internal/supervisor/config":      {"internal/strictjson", "internal/supervisor/loopback", "internal/supervisor/topology", "internal/supervisor/ownfile"},
 	"internal/supervisor/loginenv":    {},
 	"internal/supervisor/shellmarks":  {},
 	"internal/supervisor/turns":       {},
-	"internal/supervisor/topology":    {"internal/strictjson", "internal/sessiond/vfs", "internal/sessiond/failpoint"},
+	"internal/supervisor/topology":    {"internal/strictjson", "internal/sessiond/vfs", "internal/sessiond/failpoint", "internal/supervisor/ownfile"},
 	"internal/supervisor/control":     {},
 	"internal/supervisor/access":      {"internal/strictjson"},
 	"internal/supervisor/events":      {},
 	"internal/supervisor/recovery":    {"internal/strictjson", "internal/sessiond/vfs", "internal/sessiond/emulator", "internal/supervisor/topology"},
-	"internal/supervisor/fleet":       {"internal/sessiond/wire", "internal/sessiond/endpoint", "internal/sessiond/lifecycle", "internal/sessiond/failpoint"},
+	"internal/supervisor/fleet":       {"internal/sessiond/wire", "internal/sessiond/endpoint", "internal/sessiond/lifecycle", "internal/sessiond/failpoint", "internal/supervisor/descriptors"},
 	"internal/supervisor/fanout":      {"internal/sessiond/wire", "internal/sessiond/failpoint", "internal/supervisor/control", "internal/supervisor/turns"},
-	"internal/supervisor/rtc":         {},
+	"internal/supervisor/rtc":         {"internal/supervisor/descriptors"},
 	"internal/supervisor/signaling":   {"internal/strictjson", "internal/supervisor/access", "internal/supervisor/loopback"},
 	"internal/supervisor/page":        {"internal/strictjson", "internal/supervisor/fanout", "internal/sessiond/wire", "internal/supervisor/control", "internal/supervisor/verbs"},
-	"internal/supervisor/verbs":       {"internal/strictjson", "internal/sessiond/wire", "internal/sessiond/failpoint", "internal/supervisor/fanout", "internal/supervisor/control"},
+	"internal/supervisor/verbs":       {"internal/strictjson", "internal/sessiond/wire", "internal/sessiond/failpoint", "internal/supervisor/fanout", "internal/supervisor/control", "internal/supervisor/descriptors"},
 	"internal/supervisor/verbs/shape": {"internal/strictjson"},
 	"internal/supervisor/verbs/keys":  {},
 	"internal/supervisor/texts": {
@@ -73,12 +78,12 @@ var floor = map[string][]string{
 	},
 	"internal/supervisor": {
 		"internal/version", "internal/strictjson", "internal/sessiond/wire", "internal/sessiond/endpoint", "internal/sessiond/lifecycle", "internal/sessiond/failpoint",
-		"internal/supervisor/",
+		"internal/sessiond/vfs/points", "internal/supervisor/",
 	},
 
 	"cmd/spawn-worker":  {"internal/version", "internal/sessiond", "internal/sessiond/endpoint", "internal/sessiond/failpoint", "internal/sessiond/scrollback"},
 	"cmd/spawnd":        {"internal/version", "internal/strictjson", "internal/sessiond/endpoint", "internal/sessiond/failpoint", "internal/supervisor", "internal/supervisor/", "packaging/systemd", "docs", "web"},
-	"internal/e2e":      {"internal/sessiond/endpoint", "internal/sessiond/wire", "internal/supervisor/verbs", "internal/supervisor/verbs/dial"},
+	"internal/e2e":      {"internal/chance", "internal/sessiond/endpoint", "internal/sessiond/wire", "internal/supervisor/verbs", "internal/supervisor/verbs/dial"},
 	"packaging/systemd": {},
 	"docs":              {},
 	"web":               {},
@@ -276,6 +281,51 @@ func TestRefusedCalls(t *testing.T) {
 	}
 }
 
+// barePids are the files that may give a number to kill, and how: to the group of a child that is not reaped, under the lock that
+// says so. All else goes by a pidfd or by the os.Process of a child, which knows when its number is somebody else's.
+var barePids = map[string]string{"internal/sessiond/pty/pty_unix.go": "-t.pid"}
+
+// A pid is never signalled bare: by the time of the call it may be another process's. A process's own never is.
+func TestNoPidIsSignalledBare(t *testing.T) {
+	fset, files := sources(t)
+	found := map[string]bool{}
+	for _, f := range files {
+		if f.test || f.folder == "internal/e2e/rig" || strings.HasPrefix(f.folder, "tools/") {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) == 0 {
+				return true
+			}
+			switch exprText(fset, call.Fun) {
+			case "syscall.Kill", "unix.Kill", "unix.Tgkill", "os.FindProcess":
+			default:
+				return true
+			}
+			whom := exprText(fset, call.Args[0])
+			path := filepath.ToSlash(f.path)
+			if allowed, ok := barePids[path]; ok && whom == allowed {
+				found[path] = true
+			} else if whom != "os.Getpid()" && whom != "unix.Getpid()" {
+				t.Errorf("%s: %s is signalled by its number", fset.Position(call.Pos()), whom)
+			}
+			return true
+		})
+	}
+	for path := range barePids {
+		if !found[path] {
+			t.Errorf("%s signals nothing any more: it needs no leave", path)
+		}
+	}
+}
+
+func exprText(fset *token.FileSet, e ast.Expr) string {
+	var text strings.Builder
+	_ = printer.Fprint(&text, fset, e)
+	return text.String()
+}
+
 // excused reports whether the call's line, or the one above it, says why it must be there.
 func excused(f sourceFile, line int) bool {
 	lines := strings.Split(string(f.text), "\n")
@@ -340,7 +390,10 @@ func TestTheWorkerLinksLittle(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dep := range strings.Fields(string(out)) {
-		for _, refused := range []string{"net/http", "crypto/tls", "github.com/pion", "github.com/coder", "github.com/spf13", "github.com/godbus", "github.com/coreos", module + "internal/supervisor"} {
+		for _, refused := range []string{
+			"net/http", "crypto/tls", "github.com/pion", "github.com/coder", "github.com/spf13", "github.com/godbus", "github.com/coreos", module + "internal/supervisor",
+			"encoding/json", "encoding/xml", "encoding/gob", "text/template", "html/template", "expvar", "database/sql", "net/rpc", // reflection, or a server of their own
+		} {
 			if dep == refused || strings.HasPrefix(dep, refused+"/") {
 				t.Errorf("spawn-worker links %s", dep)
 			}

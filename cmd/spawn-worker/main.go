@@ -6,6 +6,7 @@
 //	fd 0,1 /dev/null
 //	fd 2   a pipe: its end of file with nothing in it means "ready", text is why the worker could not begin
 //	fd 3   the session's lock file, locked
+//	env    GODEBUG=asyncpreemptoff=1, lest a signal of the runtime leaves registers in memory, with text or key in them
 //
 // It says nothing after that; whoever wants to know connects to its socket.
 package main
@@ -79,8 +80,9 @@ func parse(args []string) (cfg sessiond.Config, show bool, err error) {
 	flags.SetOutput(io.Discard) // the error says it all, and usage is for people
 	id := flags.String("session-id", "", "UUID of the session")
 	flags.StringVar(&cfg.Folder, "worker-dir", "", "absolute path of the worker folder")
-	flags.IntVar(&cfg.SegmentBytes, "segment-bytes", scrollback.SegmentBytesDefault, "charge of a scrollback segment")
-	flags.IntVar(&cfg.MaxLogBytes, "max-log-bytes", scrollback.MaxLogBytes, "charge of the whole scrollback")
+	// 0, which nobody can say, leaves the log's defaults.
+	flags.IntVar(&cfg.SegmentBytes, "segment-bytes", 0, "charge of a scrollback segment")
+	flags.IntVar(&cfg.MaxLogBytes, "max-log-bytes", 0, "charge of the whole scrollback")
 	flags.BoolVar(&show, "version", false, "print the version")
 	if err := flags.Parse(args); err != nil {
 		return cfg, false, err
@@ -94,17 +96,18 @@ func parse(args []string) (cfg sessiond.Config, show bool, err error) {
 	if cfg.SessionID, err = endpoint.ParseSessionID(*id); err != nil {
 		return cfg, false, fmt.Errorf("--session-id: %w", err)
 	}
-	return cfg, false, check(cfg)
+	return cfg, false, check(cfg, flags)
 }
 
-func check(cfg sessiond.Config) error {
+func check(cfg sessiond.Config, flags *flag.FlagSet) (err error) {
 	if !filepath.IsAbs(cfg.Folder) {
 		return errors.New("--worker-dir: not an absolute path")
 	}
-	for name, n := range map[string]int{"--segment-bytes": cfg.SegmentBytes, "--max-log-bytes": cfg.MaxLogBytes} {
-		if n < 1 || n > scrollback.MaxLogBytes {
-			return fmt.Errorf("%s: %d is not between 1 and %d", name, n, scrollback.MaxLogBytes)
+	bounds := map[string]int{"segment-bytes": cfg.SegmentBytes, "max-log-bytes": cfg.MaxLogBytes}
+	flags.Visit(func(f *flag.Flag) {
+		if n, ok := bounds[f.Name]; ok && (n < 1 || n > scrollback.MaxLogBytes) {
+			err = fmt.Errorf("--%s: %d is not between 1 and %d", f.Name, n, scrollback.MaxLogBytes)
 		}
-	}
-	return nil
+	})
+	return err
 }

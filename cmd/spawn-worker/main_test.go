@@ -29,6 +29,10 @@ func TestParse(t *testing.T) {
 		switch {
 		case refusal == "" && (err != nil || string(cfg.SessionID) != testID || cfg.Folder != "/w"):
 			t.Errorf("%s: %+v, %v", line, cfg, err)
+		case refusal == "" && (cfg.SegmentBytes != 0) != strings.Contains(line, "--segment-bytes 1024"):
+			t.Errorf("%s: segments of %d, where the log's own choice is 0", line, cfg.SegmentBytes)
+		case refusal == "" && (cfg.MaxLogBytes != 0) != strings.Contains(line, "--max-log-bytes 65536"):
+			t.Errorf("%s: a log of %d, where its own choice is 0", line, cfg.MaxLogBytes)
 		case refusal != "" && (err == nil || !strings.Contains(err.Error(), refusal)):
 			t.Errorf("%s: %v, want a word about %s", line, err, refusal)
 		}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -17,8 +18,8 @@ import (
 // completeTimeout bounds asking spawnd for ids: a person who presses Tab waits no longer.
 const completeTimeout = 2 * time.Second
 
-// completers find the ids of a form, from the running spawnd.
-var completers = map[string]func(context.Context, *cobra.Command) []cobra.Completion{
+// completers are the finders by form.
+var completers = map[string]finder{
 	"pane":    completePanes,
 	"window":  completeWindows,
 	"session": completeSessions,
@@ -63,7 +64,7 @@ var onePane = func(cmd *cobra.Command, args []string, typed string) ([]cobra.Com
 	return ids(completePanes)(cmd, args, typed)
 }
 
-func ids(find func(context.Context, *cobra.Command) []cobra.Completion) cobra.CompletionFunc {
+func ids(find finder) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		ctx := cmd.Context()
 		if ctx == nil {
@@ -75,81 +76,52 @@ func ids(find func(context.Context, *cobra.Command) []cobra.Completion) cobra.Co
 	}
 }
 
-func completePanes(ctx context.Context, _ *cobra.Command) []cobra.Completion {
-	var result verbs.PaneListResult
-	if call(ctx, verbs.PaneList, verbs.Empty{}, &result) != nil {
-		return nil // a person who presses Tab without a spawnd is offered nothing
-	}
-	var found []cobra.Completion
-	for _, p := range result.Panes {
-		what := p.Name
-		if what == "" {
-			what = p.Title
+// finder finds the ids of a form, from the running spawnd.
+type finder func(context.Context, *cobra.Command) []cobra.Completion
+
+// listed finds ids by a verb that lists things. A person who presses Tab without a spawnd is offered nothing.
+func listed[R, T any](verb string, params any, things func(R) []T, tell func(T) (id, what string)) finder {
+	return func(ctx context.Context, _ *cobra.Command) []cobra.Completion {
+		var result R
+		if call(ctx, verb, params, &result) != nil {
+			return nil
 		}
-		found = append(found, cobra.CompletionWithDesc(p.ID, escaped(what)))
+		var found []cobra.Completion
+		for _, thing := range things(result) {
+			id, what := tell(thing)
+			found = append(found, cobra.CompletionWithDesc(id, escaped(what)))
+		}
+		return found
 	}
-	return found
 }
 
-func completeWindows(ctx context.Context, _ *cobra.Command) []cobra.Completion {
-	var result verbs.WindowListResult
-	if call(ctx, verbs.WindowList, verbs.WindowListParams{}, &result) != nil {
-		return nil
-	}
-	var found []cobra.Completion
-	for _, w := range result.Windows {
-		found = append(found, cobra.CompletionWithDesc(w.Window, escaped(w.Name)))
-	}
-	return found
-}
+var (
+	completePanes = listed(verbs.PaneList, verbs.Empty{},
+		func(r verbs.PaneListResult) []verbs.Pane { return r.Panes },
+		func(p verbs.Pane) (id, what string) { return p.ID, cmp.Or(p.Name, p.Title) })
+	completeWindows = listed(verbs.WindowList, verbs.WindowListParams{},
+		func(r verbs.WindowListResult) []verbs.Window { return r.Windows },
+		func(w verbs.Window) (id, what string) { return w.Window, w.Name })
+	completeSessions = listed(verbs.SessionList, verbs.Empty{},
+		func(r verbs.SessionListResult) []verbs.Session { return r.Sessions },
+		func(s verbs.Session) (id, what string) { return s.Session, s.Name })
+	completeShares = listed(verbs.ShareList, verbs.Empty{},
+		func(r verbs.ShareListResult) []verbs.Share { return r.Shares },
+		func(s verbs.Share) (id, what string) { return s.Share, s.Resource + " " + s.Label })
+	completeDevices = listed(verbs.DeviceList, verbs.Empty{},
+		func(r verbs.DeviceListResult) []verbs.Device { return r.Devices },
+		func(d verbs.Device) (id, what string) { return d.Device, d.Name })
+)
 
-func completeSessions(ctx context.Context, _ *cobra.Command) []cobra.Completion {
-	var result verbs.SessionListResult
-	if call(ctx, verbs.SessionList, verbs.Empty{}, &result) != nil {
-		return nil
-	}
-	var found []cobra.Completion
-	for _, s := range result.Sessions {
-		found = append(found, cobra.CompletionWithDesc(s.Session, escaped(s.Name)))
-	}
-	return found
-}
-
-func completeShares(ctx context.Context, _ *cobra.Command) []cobra.Completion {
-	var result verbs.ShareListResult
-	if call(ctx, verbs.ShareList, verbs.Empty{}, &result) != nil {
-		return nil
-	}
-	var found []cobra.Completion
-	for _, s := range result.Shares {
-		found = append(found, cobra.CompletionWithDesc(s.Share, escaped(s.Resource+" "+s.Label)))
-	}
-	return found
-}
-
-func completeDevices(ctx context.Context, _ *cobra.Command) []cobra.Completion {
-	var result verbs.DeviceListResult
-	if call(ctx, verbs.DeviceList, verbs.Empty{}, &result) != nil {
-		return nil
-	}
-	var found []cobra.Completion
-	for _, d := range result.Devices {
-		found = append(found, cobra.CompletionWithDesc(d.Device, escaped(d.Name)))
-	}
-	return found
-}
-
+// completeViewers are those of the pane that the command line names already.
 func completeViewers(ctx context.Context, cmd *cobra.Command) []cobra.Completion {
-	var result verbs.ViewerListResult
 	pane, err := cmd.Flags().GetString("pane")
-	if err != nil || call(ctx, verbs.ViewerList, verbs.ViewerListParams{Pane: pane}, &result) != nil {
+	if err != nil {
 		return nil
 	}
-	var found []cobra.Completion
-	for _, v := range result.Viewers {
-		found = append(found, cobra.CompletionWithDesc(v.Viewer, escaped(v.Name)))
-	}
-	return found
+	return listed(verbs.ViewerList, verbs.ViewerListParams{Pane: pane},
+		func(r verbs.ViewerListResult) []verbs.Viewing { return r.Viewers },
+		func(v verbs.Viewing) (id, what string) { return v.Viewer, v.Name })(ctx, cmd)
 }
 
 func completeKeys(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {

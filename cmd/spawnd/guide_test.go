@@ -5,6 +5,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"spawn/docs"
 	"spawn/internal/strictjson"
+	"spawn/internal/supervisor/config"
 	"spawn/internal/supervisor/verbs"
 )
 
@@ -62,14 +64,57 @@ func TestTheGuidesScriptRunsThreeAgents(t *testing.T) {
 
 // Every verb that the guide names is there, and so is every flag of pane.run and pane.wait that it uses.
 func TestTheGuideNamesWhatThereIs(t *testing.T) {
-	for _, name := range []string{verbs.PaneRun, verbs.PaneWait, verbs.PaneSend, verbs.PaneCapture, verbs.PaneSearch, verbs.PaneExport} {
+	for _, name := range []string{
+		verbs.PaneRun, verbs.PaneWait, verbs.PaneSend, verbs.PaneCapture, verbs.PaneSearch, verbs.PaneExport,
+		verbs.PaneRelaunch, verbs.RecoveryRestore, verbs.RecoveryCheckpoint, verbs.RecoveryForget, verbs.RecoveryList,
+	} {
 		if _, ok := verbs.Lookup(name); !ok || !strings.Contains(docs.Agents, "`"+name) {
 			t.Errorf("%s: served %t, named %t", name, ok, strings.Contains(docs.Agents, "`"+name))
 		}
 	}
-	for _, code := range []verbs.Code{verbs.CodeNotAtPrompt, verbs.CodeNoMarks, verbs.CodeTimeout, verbs.CodeNoDaemon, verbs.CodeEnded} {
+	for _, code := range []verbs.Code{
+		verbs.CodeNotAtPrompt, verbs.CodeNoMarks, verbs.CodeTimeout, verbs.CodeNoDaemon, verbs.CodeEnded,
+		verbs.CodeNotEmpty, verbs.CodeRecoveryIO, verbs.CodeNoPane,
+	} {
 		if !strings.Contains(docs.Agents, "`"+string(code)+"`") {
 			t.Errorf("the guide does not speak of %s", code)
+		}
+	}
+}
+
+// The guide tells every exit code that there is, with the class of errors that it stands for.
+func TestTheGuideTellsEveryExitCode(t *testing.T) {
+	_, list, _ := strings.Cut(docs.Agents, "the exit code is the error's class:")
+	list, _, _ = strings.Cut(list, "anything else.")
+	list = strings.Join(strings.Fields(list), " ")
+	told := map[int]bool{}
+	for _, c := range verbs.Codes() {
+		class, _, _ := strings.Cut(string(c.Code), ".")
+		exit := c.Code.Exit()
+		told[exit] = true
+		if exit == 1 || class == "invalid_params" { // the rest, and the class of the recovery specification that ends as invalid does
+			continue
+		}
+		if want := fmt.Sprintf("%d %s,", exit, strings.ReplaceAll(class, "_", " ")); !strings.Contains(list, want) {
+			t.Errorf("%s: the guide does not say %q: %q", c.Code, want, list)
+		}
+	}
+	if !told[1] || !told[10] || !strings.HasSuffix(list, "and 1") {
+		t.Errorf("%v: %q", told, list)
+	}
+}
+
+// That text is kept is opt-in, which the guide says with the setting's own name and values.
+func TestTheGuideSaysThatTextIsOptIn(t *testing.T) {
+	const key = "recovery.terminal_text"
+	if config.Default().Recovery.TerminalText != config.TextOff {
+		t.Error("text is kept by default")
+	}
+	_, rule, _ := strings.Cut(docs.Agents, "* **Kept text is a person's choice.**")
+	rule, _, _ = strings.Cut(rule, "\n* ")
+	for _, want := range []string{"`" + key + "`", "`plain`", "`off` otherwise", "secrets", "expires", "Do not"} {
+		if !strings.Contains(rule, want) {
+			t.Errorf("the rule does not say %q: %q", want, rule)
 		}
 	}
 }

@@ -9,7 +9,9 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -53,6 +55,9 @@ type startFlags struct {
 }
 
 func serve(ctx context.Context, flags startFlags, out io.Writer) error {
+	// A peer that has gone is an error of its write and no more. A signal besides would have the kernel save what was written last, from
+	// registers, where nobody wipes it; and one for a log that nobody reads would end us.
+	signal.Ignore(syscall.SIGPIPE)
 	log := newLog()
 	worker, err := workerPath()
 	if err != nil {

@@ -32,6 +32,7 @@ func (w *worker) receiveLoop(c *connection) {
 		kind, payload, err := frames.Next()
 		if err == nil && kind == wire.KindInput {
 			err = w.inbox.put(c.generation, payload, c.gone)
+			notify(w.foreground.typed)
 		} else if err == nil {
 			err = w.pass(c, command{c.generation, kind, payload})
 		}

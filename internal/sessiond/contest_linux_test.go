@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"spawn/internal/chance"
 	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/sessiond/failpoint"
 )
@@ -41,34 +42,45 @@ func TestNameIsFoughtForAtEachStep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	contestants := []int{2, 3, 8}
-	for i, point := range slices.Concat(takingSteps, leavingSteps) {
-		for _, killed := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, killed %v", point, killed), func(t *testing.T) {
-				c := newContest(t, path, point, contestants[i%len(contestants)])
-				if point == failpoint.LockRemoved {
-					c.requireOneOwner()
-					c.resume(killed)
-					<-c.ended // and has done what it still does
-					c.requireReachable()
-					return
+	runs := 0
+	for range chance.Size(1, 100) {
+		for _, point := range slices.Concat(takingSteps, leavingSteps) {
+			for _, many := range []int{2, 3, 8} {
+				for _, killed := range []bool{false, true} {
+					t.Run(fmt.Sprintf("%s, %d want it, killed %v", point, many, killed), func(t *testing.T) {
+						newContest(t, path, point, many).play(killed)
+						runs++
+					})
 				}
-				c.requireNoOwner()
-				c.resume(killed)
-				switch {
-				case killed:
-					c.requireOneOwner()
-				case slices.Contains(takingSteps, point):
-					c.requireReady()
-					peer := dial(t, c.folder, c.id) // HELLO names the session
-					peer.startScript("echo ready; cat")
-					peer.untilOutput("ready\r\n")
-				default:
-					<-c.ended
-					c.requireOneOwner()
-				}
-			})
+			}
 		}
+	}
+	chance.Tell(t, "T25 name at each step", 0, runs, runs)
+}
+
+// play lets the contestants at the name while the worker stands still, and after it goes on or is killed.
+func (c *contest) play(killed bool) {
+	c.t.Helper()
+	if c.point == failpoint.LockRemoved {
+		c.requireOneOwner()
+		c.resume(killed)
+		<-c.ended // and has done what it still does
+		c.requireReachable()
+		return
+	}
+	c.requireNoOwner()
+	c.resume(killed)
+	switch {
+	case killed:
+		c.requireOneOwner()
+	case slices.Contains(takingSteps, c.point):
+		c.requireReady()
+		peer := dial(c.t, c.folder, c.id) // HELLO names the session
+		peer.startScript("echo ready; cat")
+		peer.untilOutput("ready\r\n")
+	default:
+		<-c.ended
+		c.requireOneOwner()
 	}
 }
 
@@ -77,6 +89,7 @@ type contest struct {
 	t      *testing.T
 	folder *endpoint.Folder
 	id     endpoint.SessionID
+	point  failpoint.Point
 	cmd    *exec.Cmd
 	ended  chan struct{}
 	says   *os.File // the end of it, with nothing said, is that the worker listens
@@ -87,7 +100,7 @@ type contest struct {
 // newContest starts a worker that stops at a point and waits until it stands still.
 func newContest(t *testing.T, path string, point failpoint.Point, many int) *contest {
 	t.Helper()
-	c := &contest{t: t, folder: openTestFolder(t), id: endpoint.NewSessionID(), many: many, ended: make(chan struct{})}
+	c := &contest{t: t, folder: openTestFolder(t), id: endpoint.NewSessionID(), point: point, many: many, ended: make(chan struct{})}
 	lock := lockFor(t, c.folder, c.id)
 	c.cmd = exec.Command(path, "--session-id", c.id.String(), "--worker-dir", c.folder.Path())
 	c.cmd.ExtraFiles = []*os.File{lock}

@@ -11,19 +11,21 @@ import (
 // foregroundWatch is what we know about who owns the keyboard. The kernel has no event for it, so it is looked at: once a
 // second while something may have changed it, and somebody is connected. That is so for some looks after
 //
-//	a byte of output   a shell echoes what it is told, and prompts; a program that takes the screen paints it
+//	a byte of output   a program that takes the screen paints it, a shell that has it back prompts
+//	a byte of input    it may start something and not be echoed, as behind "read -s"
 //	a connection       which is told at once besides
 //	the end of the group's leader   whoever gets the keyboard then gets it without a byte, as tail does in "sleep 9; tail -f x"
 //
-// One look wakes the whole process up, which costs a tenth of a millisecond and more; a thousand idle terminals looking every
-// second would keep a tenth of a core busy, and more. What is left is a program that puts another in its place (exec), or
-// passes the keyboard on, without a byte and without ending; that is found by a look every foregroundIdleEvery.
+// One look wakes the whole process up, and that is what it costs (docs/protocol.md has the figures). What is left is a program that
+// puts another in its place (exec), or passes the keyboard on, without a byte and without ending; that is found by a look
+// every foregroundIdleEvery.
 type foregroundWatch struct {
 	due    alarm
-	name   string // "" while unknown
-	moved  bool   // output came since the last look
-	quiet  int    // looks in a row without output before them
-	group  int    // whose leader is watched
+	name   string        // "" while unknown
+	typed  chan struct{} // 1 slot: input came since the last look, says the connection's reader
+	moved  bool          // something else came since then
+	quiet  int           // looks in a row with nothing before them
+	group  int           // whose leader is watched
 	leader *foreground.Leader
 }
 
@@ -33,6 +35,14 @@ func (f *foregroundWatch) leaderGone() <-chan struct{} {
 		return nil
 	}
 	return f.leader.Gone()
+}
+
+// inputCame is ready when input came while the pace was slow. A key at the quick one wakes nobody for this.
+func (f *foregroundWatch) inputCame() <-chan struct{} {
+	if f.quiet < foregroundQuietMax {
+		return nil
+	}
+	return f.typed
 }
 
 // unwatch lets go of the leader.
@@ -54,6 +64,11 @@ func (w *worker) lookAtForeground() {
 	w.conn.out.trim() // a matter of the same pace
 	if w.refreshForeground() {
 		w.tellForeground()
+	}
+	select {
+	case <-f.typed:
+		f.moved = true
+	default:
 	}
 	if f.quiet++; f.moved {
 		f.quiet = 0
@@ -95,7 +110,7 @@ func (f *foregroundWatch) watch(pgid int) {
 	}
 }
 
-// quickenForeground brings the quick pace back: output came, a connection, or the leader has ended.
+// quickenForeground brings the quick pace back: output came, input, a connection, or the leader has ended.
 func (w *worker) quickenForeground() {
 	f := &w.foreground
 	f.moved = true

@@ -3,13 +3,16 @@
 package sessiond
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -18,23 +21,26 @@ import (
 	"spawn/internal/unmet"
 )
 
-// mountStore puts a file system of its own over a folder until the test is over.
-func mountStore(t *testing.T, path, options string) {
+// mountStore puts a file system of its own over a folder until it is unmounted, or the test is over.
+func mountStore(t *testing.T, path, options string) (unmount func()) {
 	t.Helper()
 	unmet.Root(t, "mount a file system")
 	if err := unix.Mount("spawn-test", path, "tmpfs", 0, options+",mode=0700"); err != nil {
 		unmet.Skip(t, "cannot mount a file system: %v", err)
 	}
-	t.Cleanup(func() {
+	unmount = sync.OnceFunc(func() {
 		if err := unix.Unmount(path, 0); err != nil {
 			t.Errorf("unmount %s: %v", path, err)
 		}
 	})
+	t.Cleanup(unmount)
+	return unmount
 }
 
 // A file system that takes no more costs a terminal its history and nothing else: each byte of output arrives, the supervisor
 // is told once, a replay is unavailable and never a part of the truth, the screen can still be had, and what was told of the
-// history before is a beginning of it. At the end nothing is left behind that could be removed.
+// history before is a beginning of it. At the end nothing is left behind that could be removed, and what could not be is found by its
+// lock file when it can.
 func TestWorkerOnAFullFileSystem(t *testing.T) {
 	const lines = 20_000
 	whole := new(strings.Builder)
@@ -66,13 +72,14 @@ func TestWorkerOnAFullFileSystem(t *testing.T) {
 			folder, id := openTestFolder(t), endpoint.NewSessionID()
 			path, store := folder.Path(), folder.Path()
 			if c.log {
-				store = folder.ScrollbackPath(id)
+				store = filepath.Join(path, endpoint.ScrollbackName(id))
 				if err := os.Mkdir(store, 0o700); err != nil {
 					t.Fatal(err)
 				}
 			}
+			unmount := func() {}
 			if c.options != "" {
-				mountStore(t, store, c.options)
+				unmount = mountStore(t, store, c.options)
 			}
 			if !c.log { // the folder that was open lies below now
 				mounted, err := endpoint.OpenFolder(path)
@@ -114,27 +121,108 @@ func TestWorkerOnAFullFileSystem(t *testing.T) {
 			p.cmd.Process.Signal(syscall.SIGTERM)
 			again.exit()
 			p.await()
-			left, err := filepath.Glob(filepath.Join(path, "*"))
 			if c.log {
-				left = slices.DeleteFunc(left, func(name string) bool { return name == store })
+				requireSweepable(t, folder, id)
+				unmount()
+				if err := folder.Sweep(id); err != nil {
+					t.Error(err)
+				}
 			}
-			if len(left) > 0 || err != nil {
-				t.Errorf("left behind: %v, %v", left, err)
-			}
+			requireEmpty(t, folder)
 		})
+	}
+}
+
+// requireSweepable wants nothing of a session to be left but its log and the lock file, by which it is found.
+func requireSweepable(t *testing.T, folder *endpoint.Folder, id endpoint.SessionID) {
+	t.Helper()
+	left, err := filepath.Glob(filepath.Join(folder.Path(), "*"))
+	ids, failed := folder.Scan()
+	if err := errors.Join(err, failed); err != nil || len(left) != 2 || !slices.Equal(ids, []endpoint.SessionID{id}) {
+		t.Errorf("left behind: %v, found %v, %v", left, ids, err)
+	}
+}
+
+// Space that comes back does not bring the history of a terminal back that has lost it, since a history with a hole would look
+// whole. Each terminal that begins after that has one, at once. None of them ever stops.
+func TestSpaceThatComesAndGoes(t *testing.T) {
+	const cycles, recoverMax = 20, 2 * time.Second
+	base := openTestFolder(t).Path()
+	mountStore(t, base, "size=2m")
+	folder, err := endpoint.OpenFolder(filepath.Join(base, "w"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(folder.Close)
+	filler := filepath.Join(base, "filler")
+	for cycle := range cycles {
+		freed := time.Now()
+		tw := launchIn(t, folder)
+		p := tw.dial()
+		p.send(wire.AppendHistorySub(nil, true))
+		p.startScript(`stty -echo; echo ready; while read -r n; do seq -f 'line %%.0f of many' "$n"; echo "done-$n"; done`)
+		p.untilOutput("ready\r\n")
+		whole := "ready\r\n"
+		show := func(lines int) {
+			t.Helper()
+			for i := range lines {
+				whole += fmt.Sprintf("line %d of many\r\n", i+1)
+			}
+			whole += fmt.Sprintf("done-%d\r\n", lines)
+			p.type_(fmt.Sprintf("%d\n", lines))
+			for len(p.output) < len(whole) {
+				p.next()
+			}
+		}
+		show(500)
+		_, stream := p.replay(everything)
+		if history, _ := splitReplay(t, stream); history != string(p.history) || !strings.Contains(history, "line 400 ") {
+			t.Fatalf("cycle %d: a history of %d bytes, %d were told", cycle, len(history), len(p.history))
+		}
+		if d := time.Since(freed); d > recoverMax {
+			t.Errorf("cycle %d: a new terminal had its history after %v", cycle, d)
+		}
+
+		fillUp(t, filler)
+		show(5000)
+		requireOnlyTheScreen(t, p, whole)
+		if err := os.Remove(filler); err != nil {
+			t.Fatal(err)
+		}
+		show(3)
+		requireOnlyTheScreen(t, p, whole)
+		tw.stop()
+		tw.await()
+	}
+}
+
+// fillUp makes a file that leaves no block free.
+func fillUp(t *testing.T, path string) {
+	t.Helper()
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for err == nil {
+		_, err = file.Write(make([]byte, 4096))
+	}
+	if !errors.Is(err, unix.ENOSPC) {
+		t.Fatal(err)
 	}
 }
 
 // requireOnlyTheScreen wants output to have arrived whole, and only the screen to be had of what came before.
 func requireOnlyTheScreen(t *testing.T, p *peer, output string) {
 	t.Helper()
+	lines := strings.Split(strings.TrimSuffix(output, "\r\n"), "\r\n")
 	if string(p.output) != output {
 		t.Errorf("%d bytes of output arrived of %d", len(p.output), len(output))
 	}
 	if watermark, stream := p.replay(everything); stream != "" || watermark != uint64(len(p.output)) {
 		t.Errorf("a replay without a log has %d bytes, watermark %d of %d", len(stream), watermark, len(p.output))
 	}
-	if _, screen := p.replay(0); !strings.Contains(screen, "the-end") {
+	if _, screen := p.replay(0); !strings.Contains(screen, lines[len(lines)-1]) {
 		t.Errorf("the screen is gone too: %q", screen)
 	}
 	lost := 0

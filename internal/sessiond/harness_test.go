@@ -46,10 +46,29 @@ type testWorker struct {
 	err    error         // valid after ended
 }
 
-// launch starts a worker in a folder of its own, on a clock that stands still.
+// launch starts a worker in a folder of its own, on a clock that stands still, and wants it to end cleanly with the test.
 func launch(t *testing.T, change ...func(*Config)) *testWorker {
 	t.Helper()
-	folder := openTestFolder(t)
+	return launchIn(t, openTestFolder(t), change...)
+}
+
+func launchIn(t *testing.T, folder *endpoint.Folder, change ...func(*Config)) *testWorker {
+	t.Helper()
+	tw, err := tryLaunch(t, folder, change...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		tw.stop()
+		tw.await()
+	})
+	return tw
+}
+
+// tryLaunch starts a worker that the caller stops, or says why it did not start. The worker knows its name and folder
+// either way.
+func tryLaunch(t *testing.T, folder *endpoint.Folder, change ...func(*Config)) (*testWorker, error) {
+	t.Helper()
 	tw := &testWorker{t: t, folder: folder, id: endpoint.NewSessionID(), clock: newFakeClock(), ended: make(chan struct{})}
 	ready := make(chan struct{})
 	cfg := Config{
@@ -61,7 +80,7 @@ func launch(t *testing.T, change ...func(*Config)) *testWorker {
 	}
 	held, err := hold(cfg)
 	if err != nil {
-		t.Fatal(err)
+		return tw, err
 	}
 	tw.w = newWorker(cfg, held)
 	ctx, stop := context.WithCancel(context.Background())
@@ -71,24 +90,25 @@ func launch(t *testing.T, change ...func(*Config)) *testWorker {
 		tw.err = errors.Join(tw.w.serve(ctx, cfg.Ready), held.release())
 	}()
 	<-ready
-	t.Cleanup(func() {
-		stop()
-		tw.await()
-	})
-	return tw
+	return tw, nil
 }
 
 // await waits for the worker's end and requires it to be clean.
 func (tw *testWorker) await() {
 	tw.t.Helper()
+	tw.awaitEnd()
+	if tw.err != nil {
+		tw.t.Errorf("worker ended with %v", tw.err)
+	}
+	requireEmpty(tw.t, tw.folder)
+}
+
+func (tw *testWorker) awaitEnd() {
+	tw.t.Helper()
 	deadline := time.After(patience)
 	for {
 		select {
 		case <-tw.ended:
-			if tw.err != nil {
-				tw.t.Errorf("worker ended with %v", tw.err)
-			}
-			requireEmpty(tw.t, tw.folder)
 			return
 		case <-deadline:
 			tw.t.Fatal("worker does not end")

@@ -71,9 +71,13 @@ func (w *worker) commit(text []byte) {
 	}
 }
 
-// tellHistory sends a batch that begins at the present offset; an empty one is an anchor.
+// tellHistory sends a batch that begins at the present offset; an empty one is an anchor. A peer that is far behind goes without
+// it: the next batch shows it a hole, and what is missing is in the log.
 func (w *worker) tellHistory(text []byte) {
 	if w.conn == nil || !w.conn.subscribed {
+		return
+	}
+	if stream, _ := w.conn.out.size(); len(text) > 0 && stream+len(text) > outboxHistoryMax {
 		return
 	}
 	h := wire.History{Epoch: w.history.epoch, Offset: w.history.offset, Text: text}

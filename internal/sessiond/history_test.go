@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"spawn/internal/chance"
 	"spawn/internal/sessiond/emulator"
 	"spawn/internal/sessiond/wire"
 )
@@ -160,8 +161,7 @@ func (quiet) Notice(emulator.NoticeKind, string) {}
 func TestReplayReconstructsTheLiveScreenAcrossRotations(t *testing.T) {
 	tw := launch(t, smallSegments)
 	p := tw.dial()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := chance.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	p.startScript(`stty raw -echo; echo ready; exec cat`)
 	p.untilOutput("ready")

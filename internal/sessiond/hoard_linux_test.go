@@ -42,6 +42,51 @@ func TestUnreadReplaysDoNotPileUp(t *testing.T) {
 	}
 }
 
+// Nor does history: with five bytes a program can push a screen of coloured blanks into it, 50 KB here, so it needs a bound of its
+// own. What is left out shows as a hole.
+func TestUnreadHistoryDoesNotPileUp(t *testing.T) {
+	const residentMaxKB = 40 << 10 // what 4 KiB of such output come to; the stride that fills the queue has more
+	p := launchProcess(t)
+	peer := dial(t, p.folder, p.id)
+	peer.startSized(1000, 50, []string{"/bin/sh", "-c", `stty -echo; echo ready; read go; printf '\033[44m\033[2J'
+		scrolls=$(printf '\033[50S%.0s' $(seq 2000)); while :; do printf %s "$scrolls"; done`})
+	peer.untilOutput("ready")
+	peer.send(wire.AppendHistorySub(nil, true))
+	peer.until(wire.KindHistory)
+	peer.type_("\r")
+	awaitNoProgress(t, p.cmd.Process.Pid)
+	peer.untilHole()
+	if kb := residentKB(t, p.cmd.Process.Pid); kb > residentMaxKB {
+		t.Errorf("the worker took %d KiB", kb)
+	}
+}
+
+// untilHole reads until a HISTORY begins behind the end of the one before it.
+func (p *peer) untilHole() {
+	p.t.Helper()
+	for begin := p.offset; ; {
+		if p.offset-begin > 16*outboxHistoryMax {
+			p.t.Error("nothing was left out")
+			return
+		}
+		kind, payload, err := p.frames.Next()
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if kind != wire.KindHistory {
+			continue
+		}
+		h, err := wire.DecodeHistory(payload)
+		if err != nil || h.Epoch != p.epoch || h.Offset < p.offset {
+			p.t.Fatalf("HISTORY at %d/%d behind %d/%d, %v", h.Epoch, h.Offset, p.epoch, p.offset, err)
+		}
+		if h.Offset > p.offset {
+			return
+		}
+		p.offset += uint64(len(h.Text))
+	}
+}
+
 // residentKB is the most that a process had in memory so far.
 func residentKB(t *testing.T, pid int) (kb int) {
 	t.Helper()

@@ -20,10 +20,12 @@ type holdings struct {
 	folder      *endpoint.Folder
 	reservation *endpoint.Reservation
 	key         *secret.Key
-	keyLocked   bool // the key's page has every protection; see secret.Key.Warning
+	keyLocked   bool    // the key's page has every protection; see secret.Key.Warning
+	place       vfs.Dir // folder once more: the log is made, kept and removed in it
 	log         *scrollback.Log
 	ends        *endpoint.Endpoints
 	instance    endpoint.InstanceID
+	whole       bool // all of it was taken
 }
 
 // hold takes everything, or nothing but the session's lock, which then is given up without being retired: whoever started us
@@ -54,31 +56,58 @@ func (h *holdings) take(cfg Config) (err error) {
 	// A page that cannot be locked is no reason not to work: what is on disk stays encrypted. HELLO tells.
 	h.keyLocked = h.key.Warning() == nil
 	failpoint.Pass(failpoint.KeyMade)
-	options := scrollback.Options{SegmentBytes: cfg.SegmentBytes, MaxLogBytes: cfg.MaxLogBytes}
-	if h.log, err = scrollback.Create(vfs.OS{}, h.folder.ScrollbackPath(cfg.SessionID), h.key, options); err != nil {
-		return err
+	if err := h.makeLog(cfg); err != nil {
+		return fmt.Errorf("make log in %s: %w", h.folder.Path(), err)
 	}
 	failpoint.Pass(failpoint.LogMade)
 	h.ends, err = h.reservation.Listen()
+	h.whole = err == nil
 	return err
 }
 
-// release gives back what was taken. What cannot be removed stays for the next sweep; the reasons are returned.
+// makeLog makes the log below the folder that is held, so that it is not made, and later not removed, in another one that
+// was put at its path.
+func (h *holdings) makeLog(cfg Config) (err error) {
+	files := cfg.files
+	if files == nil {
+		files = vfs.OS{}
+	}
+	if h.place, err = files.OpenAnchor("folder.open", h.folder.Held()); err != nil {
+		return err
+	}
+	options := scrollback.Options{SegmentBytes: cfg.SegmentBytes, MaxLogBytes: cfg.MaxLogBytes}
+	h.log, err = scrollback.Create(h.place, endpoint.ScrollbackName(cfg.SessionID), h.key, options)
+	return err
+}
+
+// release gives back what was taken. What cannot be removed stays for the next sweep, and the lock file with it, by which a
+// sweep finds the session; the reasons are returned.
 func (h *holdings) release() (err error) {
+	left := !h.whole // what was begun may be there in part: a log's folder, a socket that nobody came to listen on
 	if h.log != nil {
-		err = errors.Join(err, h.log.Destroy())
+		err = h.log.Destroy()
+		left = left || err != nil
 		failpoint.Pass(failpoint.LogDestroyed)
+	}
+	if h.place != nil {
+		err = errors.Join(err, h.place.Close("folder.close"))
 	}
 	if h.key != nil {
 		err = errors.Join(err, h.key.Destroy())
 		failpoint.Pass(failpoint.KeyDestroyed)
 	}
 	if h.ends != nil {
-		h.ends.Close()
+		closed := h.ends.Close()
+		left = left || closed != nil
+		err = errors.Join(err, closed)
 		failpoint.Pass(failpoint.SocketsClosed)
 	}
 	if h.reservation != nil {
-		err = errors.Join(err, h.reservation.Retire())
+		end := h.reservation.Retire
+		if left {
+			end = h.reservation.Release
+		}
+		err = errors.Join(err, end())
 		failpoint.Pass(failpoint.Retired)
 	}
 	if h.folder != nil {

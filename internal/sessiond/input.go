@@ -112,7 +112,7 @@ func (in *inbox) answer(p []byte) {
 	if in.mu.stage != inboxOpen || len(in.mu.replies)+len(p) > repliesBytesMax {
 		return
 	}
-	in.mu.replies = append(in.mu.replies, p...)
+	in.mu.replies = append(withRoom(in.mu.replies, len(p)), p...)
 	notify(in.ready)
 }
 

@@ -5,8 +5,11 @@ package sessiond
 import (
 	"time"
 
+	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/sessiond/foreground"
+	"spawn/internal/sessiond/lifecycle"
 	"spawn/internal/sessiond/scrollback"
+	"spawn/internal/sessiond/secret"
 	"spawn/internal/sessiond/wire"
 )
 
@@ -28,6 +31,12 @@ const (
 	// outboxReplayMax is what may wait before the loop stops taking commands too. Only a replay gets there: a peer that
 	// asks again and again without reading must not collect copies of the log in our memory.
 	outboxReplayMax = 1 << 20
+	// outboxHistoryMax is what may wait, answers apart, with another HISTORY; one that does not fit is left out, and the peer sees
+	// the hole. Output alone cannot bound it: six bytes can push a screen of coloured blanks into the history.
+	outboxHistoryMax = 1 << 20
+	// heldBytesMax is the most of a program's output that a worker holds for a supervisor that does not read: the ring, which is
+	// all that the contract speaks of, the outbox, and the stride that was taken when that had a byte of room.
+	heldBytesMax = ringBytes + outboxBytesMax + wire.OutputMax
 	// outboxKeepBytes is the most that an idle connection keeps of its buffers.
 	outboxKeepBytes = 32 << 10
 	// straightBytesMax is the most that the loop itself writes to the socket: an echo, a line, the prompt of a shell. More than
@@ -74,9 +83,9 @@ const (
 	reopenEvery = 250 * time.Millisecond
 	// graceMax is the time between TERM, HUP and KILL when the worker itself is told to end.
 	graceMax = 1500 * time.Millisecond
-	// foregroundEvery is the pace of looking at who owns the keyboard; after foregroundQuietMax looks during which nothing
-	// said that it may be another it is foregroundIdleEvery, which keeps a thousand idle terminals within a hundredth of
-	// a core.
+	// foregroundEvery is the pace of looking at who owns the keyboard while something may have changed that; after
+	// foregroundQuietMax looks during which nothing said so it is foregroundIdleEvery. The contract says once a second
+	// throughout; docs/protocol.md has what that would cost.
 	foregroundEvery     = time.Second
 	foregroundIdleEvery = 30 * time.Second
 	foregroundQuietMax  = 3
@@ -97,6 +106,7 @@ const (
 	_ = uint(outboxBytesMax - wire.OutputMax - wire.HeaderLen)                           // the outbox holds the largest OUTPUT
 	_ = uint(outboxBytesMax - gatherBytes - floodBytes)                                  // what is gathered is not waited for in vain
 	_ = uint(outboxReplayMax - outboxBytesMax)                                           // commands outlive output
+	_ = uint(outboxHistoryMax - outboxBytesMax - outboxBytesMax)                         // history that comes of usual output is told
 	_ = uint(inputBytesMax - wire.InputMax)                                              // the largest INPUT fits an empty inbox
 	_ = uint(wire.InputMax - inputPieceBytes)                                            // a piece is a part of a frame
 	_ = uint(wire.ForegroundRunesMax - foreground.NameRunesMax)                          // a name fits one FOREGROUND, by characters
@@ -105,4 +115,32 @@ const (
 	_ = uint(wire.SizeMax - colsDefault)                                                 // HELLO accepts the size before START
 	_ = uint(wire.MaxFrameLen - 8 - (scrollback.MaxLogBytes + scrollback.MaxLogBytes/2)) // a replay of a full log fits one REPLAY with a large screen
 	_ = uint(drainMax - 2*reopenEvery)                                                   // the reader looks again before the drain gives up
+)
+
+// The contract's numbers that packages below work with, each there with its reason, and here once more beside the contract's own,
+// so that this file has all of them. A line fails to compile when the two differ. What a test can look up while the program
+// runs, such as the rows of the table of frames, is in TestLimitsAreTheSpecs besides.
+const (
+	_ = -uint(endpoint.FolderMode - 0o700)              // §3
+	_ = -uint(endpoint.FileMode - 0o600)                // §3
+	_ = -uint(processorsMax - 2)                        // §3: threads of a worker's runtime
+	_ = -uint(wire.HeaderLen - 5)                       // §4
+	_ = -uint(wire.MaxFrameLen - 32<<20)                // §4
+	_ = -uint(wire.ProtoVersion - 5)                    // §4
+	_ = -uint(wire.InputMax - 64<<10)                   // §4
+	_ = -uint(lifecycle.StartTimeout - 120*time.Second) // §4
+	_ = -uint(lifecycle.ExitLinger - 60*time.Second)    // §4
+	_ = -uint(endpoint.RequestLen - 17)                 // §4
+	_ = -uint(endpoint.RequestBufLen - 18)              // §4
+	_ = -uint(endpoint.SignalDeadline - 2*time.Second)  // §4
+	_ = -uint(foreground.NameRunesMax - 64)             // §4.1
+	_ = -uint(scrollback.HeaderBytes - 13)              // §6.1
+	_ = -uint(scrollback.TagBytes - 16)                 // §6.1
+	_ = -uint(8*scrollback.NonceBytes - 96)             // §6.1
+	_ = -uint(scrollback.SegmentBytesDefault - 256<<10) // §6.2
+	_ = -uint(scrollback.MaxLogBytes - 8<<20)           // §6.2
+	_ = -uint(scrollback.MaxFiles - 128)                // §6.2
+	_ = -uint(scrollback.ReplayCopies - 2)              // §6.2
+	_ = -uint(secret.KeyBytes - 32)                     // §7
+	_ = -uint(ringBytes - 8*8<<10)                      // §9: eight chunks of 8 KiB
 )

@@ -3,6 +3,10 @@
 package sessiond
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,7 +52,7 @@ func TestLimitsAreTheSpecs(t *testing.T) {
 
 		{"3", "bytes of a folder's path, for sockets of 107", endpoint.FolderPathMax, 107 - len("/") - 36 - len(".lifecycle.sock")},
 
-		{"4.1", "seconds between two looks", seconds(foregroundEvery), 1},
+		{"4.1", "seconds between two looks while something may have changed it", seconds(foregroundEvery), 1},
 		{"4.1", "characters of a name", foreground.NameRunesMax, 64},
 		{"4.1", "characters of a FOREGROUND", wire.ForegroundRunesMax, 64},
 
@@ -74,10 +78,19 @@ func TestLimitsAreTheSpecs(t *testing.T) {
 func TestLimitsAreAsChosen(t *testing.T) {
 	const kib, mib = 1 << 10, 1 << 20
 	for name, n := range map[string]struct{ is, chosen int }{
+		"output held, the ring with it":  {heldBytesMax, 384 * kib},
+		"read before the loop is told":   {readBytesMax, 16 * kib},
 		"stride":                         {strideBytes, 32 * kib},
 		"output before PTY stops":        {outboxBytesMax, 256 * kib},
 		"output before commands stop":    {outboxReplayMax, 1 * mib},
+		"output with another HISTORY":    {outboxHistoryMax, 1 * mib},
 		"idle connection's buffers":      {outboxKeepBytes, 32 * kib},
+		"written by the loop itself":     {straightBytesMax, 2 * kib},
+		"a flood's first batch":          {floodBytes, 16 * kib},
+		"a flood's next batch":           {gatherBytes, 64 * kib},
+		"ms, a flood's next batch":       {milliseconds(gatherMax), 1},
+		"hint for a small frame":         {frameHint, 256},
+		"rows of a capture, in texts":    {rowsPerText, 2},
 		"first buffer of a connection":   {outboxBeginBytes, 4 * kib},
 		"input waiting":                  {inputBytesMax, 1 * mib},
 		"frames of input waiting":        {inputFramesMax, 4096},
@@ -99,13 +112,38 @@ func TestLimitsAreAsChosen(t *testing.T) {
 		"ms, background jobs at the end": {milliseconds(drainMax), 2000},
 		"ms, terminal open again":        {milliseconds(reopenEvery), 250},
 		"ms, between TERM, HUP, KILL":    {milliseconds(graceMax), 1500},
-		"ms, foreground when quiet":      {milliseconds(foregroundIdleEvery), 30_000},
-		"ms, after a failed accept":      {milliseconds(acceptRetry), 50},
-		"ms, dial":                       {milliseconds(endpoint.DialDeadline), 5000},
+		// §4.1 has one second for this too; docs/protocol.md says why it is more.
+		"ms, foreground in silence": {milliseconds(foregroundIdleEvery), 30_000},
+		"ms, after a failed accept": {milliseconds(acceptRetry), 50},
+		"ms, dial":                  {milliseconds(endpoint.DialDeadline), 5000},
 	} {
 		if n.is != n.chosen {
 			t.Errorf("%s: %d, want %d", name, n.is, n.chosen)
 		}
+	}
+}
+
+// docs/protocol.md, "What waits, and how much".
+func TestProtocolDocumentHasTheBounds(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "protocol.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for where, bytes := range map[string]int{
+		"worker: from the terminal":                             ringBytes,
+		"worker: frames to the supervisor, answers to it apart": outboxBytesMax,
+		"worker: the same, with another HISTORY":                outboxHistoryMax,
+		"worker: the same, answers among them":                  outboxReplayMax,
+		"worker: INPUT":                                         inputBytesMax,
+		"worker: answers of the screen to a program's queries":  repliesBytesMax,
+		"spawnd: read ahead of a worker's frames":               wire.ReadAheadMax,
+	} {
+		if row := fmt.Sprintf("\n| %s | %d |", where, bytes); !strings.Contains(string(text), row) {
+			t.Errorf("no row%s", row)
+		}
+	}
+	if sum := fmt.Sprintf("a worker holds at most %d KiB", heldBytesMax>>10); !strings.Contains(string(text), sum) {
+		t.Errorf("it does not say that %s", sum)
 	}
 }
 

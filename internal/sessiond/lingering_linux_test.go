@@ -12,8 +12,7 @@ import (
 
 // What a program has written and erased again, and what was typed, is nowhere in a worker's memory, although it went
 // through every buffer that there is: the terminal's, the screens, the log, deltas, replays, frames. Neither marker is in the
-// script, because a program's arguments stay. A signal of the runtime saves whatever is in vector registers, some hundred
-// bytes of what is just being copied, to a stack that nobody wipes; so this worker gets none.
+// script, because a program's arguments stay.
 func TestTextDoesNotLingerInAWorker(t *testing.T) {
 	unmet.Root(t, "read a worker's memory")
 	const written, typed = "LINGERING-TEXT-OF-A-PROGRAM", "LINGERING-TEXT-OF-A-TYPIST"
@@ -23,7 +22,7 @@ func TestTextDoesNotLingerInAWorker(t *testing.T) {
 		styled) printf '\033[31m%s\033[m\n' "$m" "$m" "$m";;
 		erase) printf '\033[H\033[2J\033[3J';;
 		esac; echo "$what-done"; done`
-	p := launchProcess(t, "GODEBUG=asyncpreemptoff=1")
+	p := launchProcess(t)
 	peer := dial(t, p.folder, p.id)
 	peer.startScript("%s", script)
 	peer.untilOutput("ready\r\n")

@@ -7,6 +7,7 @@ package sessiond
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -52,6 +53,9 @@ func removeBinary() {
 	}
 }
 
+// asSpawndStartsIt is what spawnd adds to a worker's environment, as a test of package fleet holds it to.
+const asSpawndStartsIt = "GODEBUG=asyncpreemptoff=1"
+
 // process is a worker in a process of its own, started as spawnd starts it.
 type process struct {
 	t      testing.TB
@@ -74,16 +78,23 @@ func execute(t testing.TB, folder *endpoint.Folder, id endpoint.SessionID, args 
 // executeFile is execute for a given binary, with additions to its environment.
 func executeFile(t testing.TB, path string, env []string, folder *endpoint.Folder, id endpoint.SessionID, args ...string) (*process, string) {
 	t.Helper()
+	cmd := exec.Command(path, args...)
+	cmd.Env = append([]string{"HOME=/", "MARKER=of-the-supervisor", asSpawndStartsIt}, env...)
+	return executeCommand(t, cmd, folder, id)
+}
+
+// executeCommand starts a worker's command with the reservation before its other files, and returns what it says on standard error
+// until that ends.
+func executeCommand(t testing.TB, cmd *exec.Cmd, folder *endpoint.Folder, id endpoint.SessionID) (*process, string) {
+	t.Helper()
 	complaints, theirs, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer complaints.Close()
 	lock := lockFor(t, folder, id)
-	cmd := exec.Command(path, args...)
 	cmd.Stderr = theirs
-	cmd.ExtraFiles = []*os.File{lock}
-	cmd.Env = append([]string{"HOME=/", "MARKER=of-the-supervisor"}, env...)
+	cmd.ExtraFiles = append([]*os.File{lock}, cmd.ExtraFiles...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -209,6 +220,19 @@ func TestProcessSurvivesTheSignalsOfItsSurroundings(t *testing.T) {
 	for _, line := range strings.Split(string(peer.output), "\r\n") {
 		if strings.HasPrefix(line, "Sig") && !isEmptySet(line) {
 			t.Errorf("the program inherited %q", line)
+		}
+	}
+	// A signal that is caught leaves registers in memory, with half a key or text in them; so a worker goes on ignoring.
+	status := readFile(t, fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	_, set, _ := strings.Cut(status, "SigIgn:\t")
+	set, _, _ = strings.Cut(set, "\n")
+	ignored, err := strconv.ParseUint(set, 16, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGPIPE} {
+		if ignored&(1<<(s-1)) == 0 {
+			t.Errorf("with its program started, a worker catches %v", s)
 		}
 	}
 }

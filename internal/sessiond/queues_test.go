@@ -85,6 +85,21 @@ func TestInboxHoldsBackAtItsBoundAndLetsGo(t *testing.T) {
 	}
 }
 
+// The answers to a program grow into another buffer, and the old one keeps nothing of them.
+func TestInboxLeavesNoCopyOfAnswersThatGrow(t *testing.T) {
+	in := newInbox()
+	in.open(nil)
+	in.answer([]byte("\x1b]11;rgb:1234/5678/9abc\x1b\\"))
+	old := in.mu.replies[:cap(in.mu.replies)]
+	in.answer(bytes.Repeat([]byte("x"), 2*len(old)))
+	if !bytes.Equal(old, make([]byte, len(old))) {
+		t.Errorf("left %q", old)
+	}
+	if piece := make([]byte, 6); in.take(piece) != 6 || string(piece) != "\x1b]11;r" {
+		t.Errorf("took %q", piece)
+	}
+}
+
 func TestInboxAdoptDropsThePredecessorsInputButNoReply(t *testing.T) {
 	in := newInbox()
 	in.open(nil)

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"spawn/internal/chance"
 	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/sessiond/scrollback"
 )
@@ -19,7 +20,7 @@ import (
 // its files, and the charge is no less than what the log really takes of the disk and of memory.
 func TestResizeStormStaysWithinTheCharge(t *testing.T) {
 	const rounds = 600
-	seed := rand.Uint64()
+	seed := chance.Seed(t)
 	for name, cfg := range map[string]Config{
 		"as delivered":      {},
 		"a record a file":   {SegmentBytes: 1},
@@ -27,7 +28,6 @@ func TestResizeStormStaysWithinTheCharge(t *testing.T) {
 		"lowered, by bytes": {MaxLogBytes: 512 << 10, SegmentBytes: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Logf("seed %d", seed)
 			r := rand.New(rand.NewPCG(seed, 0))
 			w, path := wornWorker(t, cfg)
 			most := cmp.Or(cfg.MaxLogBytes, scrollback.MaxLogBytes)
@@ -77,7 +77,7 @@ func wornWorker(t *testing.T, cfg Config) (*worker, string) {
 			t.Error(err)
 		}
 	})
-	return newWorker(cfg, held), folder.ScrollbackPath(id)
+	return newWorker(cfg, held), filepath.Join(folder.Path(), endpoint.ScrollbackName(id))
 }
 
 func requireWithinCharge(t *testing.T, w *worker, path string, most int) {

@@ -28,6 +28,7 @@ import (
 	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/sessiond/lifecycle"
 	"spawn/internal/sessiond/pty"
+	"spawn/internal/sessiond/vfs"
 	"spawn/internal/sessiond/wire"
 )
 
@@ -45,6 +46,8 @@ type Config struct {
 	Ready func() error
 	// Clock is where long timers come from; nil is the machine's.
 	Clock Clock
+	// files is where the log is kept; nil is the machine's. Only the loop uses it.
+	files vfs.FS
 }
 
 // worker is one session. Fields below "loop" belong to the loop alone.
@@ -109,6 +112,7 @@ func newWorker(cfg Config, held *holdings) *worker {
 		quit: make(chan struct{}), candidates: make(chan candidate), commands: make(chan command),
 		hangups: make(chan uint64), wants: make(chan struct{}, 1), ring: newRing(),
 		reaped: make(chan struct{}), inbox: newInbox(), history: newHistory(held.log),
+		foreground: foregroundWatch{typed: make(chan struct{}, 1)},
 	}
 	if w.clock == nil {
 		w.clock = systemClock{}
@@ -178,6 +182,8 @@ func (w *worker) loop(stop <-chan struct{}) {
 			w.lookAtForeground()
 		case <-w.foreground.leaderGone():
 			w.leaderEnded()
+		case <-w.foreground.inputCame():
+			w.quickenForeground()
 		case <-w.notices.pause.fires():
 			w.resumeNotices()
 		case <-stop:

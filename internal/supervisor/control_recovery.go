@@ -32,14 +32,19 @@ func (s verbServer) Checkpoints(context.Context, verbs.Empty) (verbs.RecoveryLis
 	})}, nil
 }
 
-func (s verbServer) InspectCheckpoint(_ context.Context, p verbs.CheckpointParams) (verbs.RecoveryInspectResult, error) {
+func (s verbServer) InspectCheckpoint(_ context.Context, p verbs.RecoveryInspectParams) (verbs.RecoveryInspectResult, error) {
 	c, err := s.keeper.store.Read(p.Checkpoint)
+	var made verbs.Outline
+	if err == nil && p.Topology {
+		made, err = outline(c)
+	}
 	if err != nil {
 		return verbs.RecoveryInspectResult{}, s.recoveryError(err)
 	}
 	r := verbs.RecoveryInspectResult{
 		Checkpoint: c.ID, Generation: uint64(c.Generation), Shutdown: c.Shutdown,
 		Sessions: uint64(len(c.Sessions)), Windows: uint64(len(c.Windows)), Panes: uint64(len(c.Panes)),
+		Topology: made,
 	}
 	for _, pane := range c.Panes {
 		switch pane.Text.Availability {
@@ -50,6 +55,47 @@ func (s verbServer) InspectCheckpoint(_ context.Context, p verbs.CheckpointParam
 		}
 	}
 	return r, nil
+}
+
+// outline is what a restore would make of a checkpoint that may be read. It is told from the plan of one, so that the two agree,
+// and refused where a restore would be: what there may be at once also fits an answer.
+func outline(c recovery.Checkpoint) (verbs.Outline, error) {
+	if len(c.Sessions) > topology.SessionsMax || len(c.Windows) > topology.WindowsMax || len(c.Panes) > topology.PanesMax {
+		return verbs.Outline{}, recovery.ErrSize
+	}
+	plan, err := recovery.PlanRestore(c, recovery.Counters{}, "")
+	if err != nil {
+		return verbs.Outline{}, err
+	}
+	out := verbs.Outline{
+		Sessions: mapped(c.Sessions, func(s recovery.Session) verbs.OutlinedSession {
+			return verbs.OutlinedSession{Session: s.ID, Name: s.Name}
+		}),
+		Windows: mapped(c.Windows, func(w recovery.Window) verbs.OutlinedWindow {
+			return verbs.OutlinedWindow{Window: w.ID, Session: w.Session, Name: w.Name, Nodes: mapped(w.Nodes, outlinedNode)}
+		}),
+		Panes: mapped(plan.Archives, outlinedPane),
+	}
+	for i, pane := range c.Panes { // the plan has them in the same order, in windows under new ids
+		out.Panes[i].Window = pane.Window
+	}
+	return out, nil
+}
+
+func outlinedNode(n recovery.Node) verbs.Node {
+	return verbs.Node{Kind: n.Kind, Axis: n.Axis, First: n.First, Second: n.Second, Ratio: uint16(n.Ratio), Pane: n.Pane}
+}
+
+// outlinedPane is what may be told of a pane before it is restored: its place and its end, and nothing of its text or tags.
+func outlinedPane(a recovery.Archive) verbs.OutlinedPane {
+	p := verbs.OutlinedPane{
+		Pane: a.Recovery.PreviousPane, Cols: uint16(a.Cols), Rows: uint16(a.Rows), ProcessState: a.Recovery.ProcessState,
+		ExitCode: a.ExitCode, Signal: a.Signal, TextState: a.Recovery.TextState,
+	}
+	if a.Float != nil && a.Float.Title != nil {
+		p.Title = *a.Float.Title
+	}
+	return p
 }
 
 func (s verbServer) RestoreCheckpoint(ctx context.Context, p verbs.CheckpointParams) (verbs.RecoveryRestoreResult, error) {

@@ -141,7 +141,7 @@ func (ps *panes) spec(n NewPane, id string, worker endpoint.SessionID) fleet.Spe
 	s.Cwd = cmp.Or(s.Cwd, ps.account.Home)
 	cols, rows := ps.inForce.terminalSize()
 	s.Cols, s.Rows = cmp.Or(s.Cols, cols), cmp.Or(s.Rows, rows)
-	s.Limits = ps.inForce.terminalLimits()
+	s.Limits, s.Log = ps.inForce.terminalLimits(), ps.inForce.terminalLog()
 	return s
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"spawn/internal/sessiond/vfs/points"
 	"spawn/internal/supervisor/config"
 	"spawn/internal/supervisor/recovery"
 	"spawn/internal/supervisor/topology"
@@ -57,7 +58,7 @@ func (k *keeper) open(folders config.Folders, uid int, p recovery.Policy, ps *pa
 	if err != nil {
 		return err
 	}
-	store, err := recovery.Open(recovery.Options{Base: base, Identity: identity})
+	store, err := recovery.Open(recovery.Options{Files: points.Files(), Base: base, Identity: identity})
 	if err != nil {
 		return err
 	}

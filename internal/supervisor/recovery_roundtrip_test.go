@@ -174,7 +174,7 @@ func (g grove) save(t *rapid.T, p recovery.Policy, rows map[string]recovery.Rows
 }
 
 // restoreInto does what the verb does, without events and files.
-func restoreInto(t *rapid.T, tree topology.Tree, c recovery.Checkpoint) (topology.Tree, []*pane) {
+func restoreInto(t rapid.TB, tree topology.Tree, c recovery.Checkpoint) (topology.Tree, []*pane) {
 	plan, err := recovery.PlanRestore(c, recovery.Counters{}, "owner")
 	if err != nil {
 		t.Fatal(err)

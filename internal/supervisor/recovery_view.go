@@ -14,9 +14,12 @@ import (
 )
 
 const (
-	// textAskedMax is how many terminals are asked for their text at once. Each answer may take a megabyte,
-	// and the workers are other processes that have something else to do.
+	// textAskedMax is how many terminals may owe an answer at once. Each may take a megabyte.
 	textAskedMax = 4
+	// textTurnMax is how long the next terminal is not asked because the one before has not answered. A worker makes its
+	// answer in a fraction of that, and while one does and spawnd reads it, a small machine has no processor left: with more
+	// at once, programs wait for one, in the terminals too. A worker that does not answer holds the others up no longer.
+	textTurnMax = 50 * time.Millisecond
 	// colsUnknown and rowsUnknown are the size of a terminal whose worker was gone before this spawnd began.
 	colsUnknown, rowsUnknown = 80, 24
 	// exitCodeKept is the largest code that a checkpoint may hold.
@@ -45,7 +48,7 @@ func (ps *panes) view(ctx context.Context, p recovery.Policy, within time.Durati
 	}
 	ps.mu.Unlock()
 	if p.KeepsText() && parted == nil {
-		v.rows = gather(ctx, byNumber(v.tree, terminals), p, within)
+		v.rows = gather(ctx, byNumber(v.tree, terminals), (*pane).text, p, within)
 	}
 	sessions := map[string]string{}
 	for _, w := range v.tree.Windows {
@@ -164,9 +167,12 @@ func (v *view) Rows(pane string) (recovery.Rows, bool) {
 	return rows, ok
 }
 
-// gather asks the panes for their text, some at a time. It stops where the rest would not fit a checkpoint:
+// asker is how a pane is asked for its text. False says that it has none, or does not answer.
+type asker func(p *pane, ctx context.Context, policy recovery.Policy) (recovery.Rows, bool)
+
+// gather asks the panes for their text, by turns. It stops where the rest would not fit a checkpoint:
 // what does not fit is left out from the highest number down.
-func gather(ctx context.Context, all []*pane, p recovery.Policy, within time.Duration) map[string]recovery.Rows {
+func gather(ctx context.Context, all []*pane, ask asker, p recovery.Policy, within time.Duration) map[string]recovery.Rows {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	var (
@@ -185,22 +191,44 @@ func gather(ctx context.Context, all []*pane, p recovery.Policy, within time.Dur
 		all = all[1:]
 		return t
 	}
+	turns := make(turn, 1)
+	one := func() (more bool) {
+		pass := turns.take()
+		defer pass()
+		t := next()
+		if t == nil {
+			return false
+		}
+		if rows, ok := ask(t, ctx, p); ok {
+			mu.Lock()
+			defer mu.Unlock()
+			out[t.id] = rows
+			budget -= rows.Len()
+		}
+		return true
+	}
 	for range min(textAskedMax, len(all)) {
 		asking.Go(func() {
-			for t := next(); t != nil; t = next() {
-				rows, ok := t.text(ctx, p)
-				if !ok {
-					continue
-				}
-				mu.Lock()
-				out[t.id] = rows
-				budget -= rows.Len()
-				mu.Unlock()
+			for one() {
 			}
 		})
 	}
 	asking.Wait()
 	return out
+}
+
+// turn is one's at a time, but nobody's for longer than textTurnMax.
+type turn chan struct{} // 1 slot: somebody's
+
+// take waits for the turn. pass ends it.
+func (t turn) take() (pass func()) {
+	t <- struct{}{}
+	end := sync.OnceFunc(func() { <-t })
+	late := time.AfterFunc(textTurnMax, end)
+	return func() {
+		late.Stop()
+		end()
+	}
 }
 
 // text is what the pane's primary screen shows and its history, as far as the policy takes them.

@@ -3,10 +3,13 @@
 package supervisor
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"spawn/internal/supervisor/recovery"
@@ -29,7 +32,7 @@ func TestNoMoreTextIsAskedForThanAFileHolds(t *testing.T) {
 		a.id = fmt.Sprintf("p%d", i)
 		all = append(all, a)
 	}
-	got := gather(t.Context(), all, p, time.Minute)
+	got := gather(t.Context(), all, (*pane).text, p, time.Minute)
 	size := 0
 	for _, rows := range got {
 		size += rows.Len()
@@ -42,4 +45,45 @@ func TestNoMoreTextIsAskedForThanAFileHolds(t *testing.T) {
 			t.Errorf("p%d of %d is not among those that have text, or has another", i, len(got))
 		}
 	}
+}
+
+// One terminal answers at a time, so that the machine has a processor for their programs. One that does not answer keeps its turn
+// for a bounded time, and the others are heard all the same.
+func TestTerminalsAnswerOneAfterTheOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const terminals, takes = 100, 10 * time.Millisecond
+		var (
+			all            []*pane
+			asked, working atomic.Int32
+			heard          atomic.Int64 // after how long the last was
+		)
+		for i := range terminals {
+			all = append(all, &pane{id: fmt.Sprintf("p%d", i)})
+		}
+		mute := []*pane{all[3], all[40]}
+		begun := time.Now()
+		ask := func(p *pane, ctx context.Context, _ recovery.Policy) (recovery.Rows, bool) {
+			asked.Add(1)
+			if slices.Contains(mute, p) {
+				<-ctx.Done()
+				return recovery.Rows{}, false
+			}
+			if n := working.Add(1); n > 1 {
+				t.Errorf("%d terminals answer at once", n)
+			}
+			<-time.NewTimer(takes).C
+			working.Add(-1)
+			heard.Store(int64(time.Since(begun)))
+			return recovery.Rows{Screen: []string{p.id}}, true
+		}
+		p := recovery.DefaultPolicy()
+		got := gather(t.Context(), all, ask, p, time.Minute)
+		if asked.Load() != terminals || len(got) != terminals-len(mute) {
+			t.Errorf("%d terminals were asked and %d heard", asked.Load(), len(got))
+		}
+		want := (terminals-2)*takes + 2*textTurnMax
+		if got := time.Duration(heard.Load()); got != want {
+			t.Errorf("the last was heard after %v, and that should be %v", got, want)
+		}
+	})
 }

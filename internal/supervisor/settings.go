@@ -81,6 +81,12 @@ func (now inForce) terminalLimits() fleet.Limits {
 	return fleet.Limits{MemoryMaxBytes: uint64(t.MemoryMaxBytes), TasksMax: uint64(t.TasksMax), CPUWeight: uint64(t.CPUWeight)}
 }
 
+// terminalLog bounds a new terminal's encrypted log.
+func (now inForce) terminalLog() fleet.LogBounds {
+	t := now().Terminal
+	return fleet.LogBounds{Max: int(t.LogBytes), Segment: int(t.LogSegmentBytes)}
+}
+
 // viewersMax is how many viewers one terminal may have.
 func (now inForce) viewersMax() int { return int(now().Viewers.Max) }
 

@@ -28,6 +28,7 @@ var readers = map[string]func(inForce) any{
 	"shellIntegration": func(now inForce) any { return now.shellIntegration() },
 	"terminalSize":     func(now inForce) any { cols, rows := now.terminalSize(); return [...]uint16{cols, rows} },
 	"terminalLimits":   func(now inForce) any { return now.terminalLimits() },
+	"terminalLog":      func(now inForce) any { return now.terminalLog() },
 	"viewersMax":       func(now inForce) any { return now.viewersMax() },
 	"floatPresets":     func(now inForce) any { return now.floatPresets() },
 	"shareMax":         func(now inForce) any { return now.shareMax() },

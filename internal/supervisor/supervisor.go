@@ -27,6 +27,7 @@ import (
 	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/supervisor/access"
 	"spawn/internal/supervisor/config"
+	"spawn/internal/supervisor/descriptors"
 	"spawn/internal/supervisor/events"
 	"spawn/internal/supervisor/fleet"
 	"spawn/internal/supervisor/loginenv"
@@ -243,7 +244,7 @@ func (s *Supervisor) openPages() error {
 		server: page.Server{Version: s.o.Version, HostName: host, Source: s.panes.told.log.Source()},
 		verbs:  verbs.NewDispatcher(verbs.Options{Server: verbServer{s}, Authority: judge{s.authority}, Log: s.o.Log}),
 	}
-	s.server, err = signaling.New(ln, signaling.Options{Door: s.door, Links: s.authority, Peers: s.pages, App: s.o.App, HostName: host, Log: s.o.Log})
+	s.server, err = signaling.New(descriptors.Guard(ln), signaling.Options{Door: s.door, Links: s.authority, Peers: s.pages, App: s.o.App, HostName: host, Log: s.o.Log})
 	return err
 }
 

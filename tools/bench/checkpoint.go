@@ -24,6 +24,8 @@ const (
 	// printers is how many of the terminals print while the checkpoint runs. They come first, so that their
 	// own text is in it.
 	printers = 4
+	// barePrinters print on bare PTYs meanwhile: what happens to them too, the machine does, and not the terminal.
+	barePrinters = 2
 	// checkpointTextBytes is what each terminal has printed before: more than 10,000 rows, as many as a checkpoint takes of
 	// one by default.
 	checkpointTextBytes = 1_000_000
@@ -61,10 +63,14 @@ func measureCheckpoint(ctx context.Context, b *bench) error {
 		return err
 	}
 	watched, err := fillTerminals(ctx, b)
+	var bare []*watch
 	if err == nil {
-		err = watchCheckpoints(ctx, b, watched)
+		bare, err = openBare(ctx, b.lab)
 	}
-	for _, w := range watched {
+	if err == nil {
+		err = watchCheckpoints(ctx, b, watched, bare)
+	}
+	for _, w := range slices.Concat(watched, bare) {
 		w.close()
 	}
 	return errors.Join(err, restoreSettings(ctx, b.lab), closeAll(ctx, b.lab))
@@ -93,22 +99,22 @@ func fillTerminals(ctx context.Context, b *bench) ([]*watch, error) {
 		return nil, err
 	}
 	defer filled.Close()
-	self, err := os.Executable()
+	print, err := stampsArgv()
 	if err != nil {
-		return nil, fmt.Errorf("find this program: %w", err)
+		return nil, err
 	}
 	begin := []string{"/bin/sh", "-c", filledScript, "sh", text.path, filled.Name()}
 	var watched []*watch
 	for range printers {
-		pane, err := b.lab.newPane(ctx, slices.Concat(begin, []string{self, stampsCommand})...)
+		pane, err := b.lab.newPane(ctx, slices.Concat(begin, print)...)
 		if err != nil {
 			return watched, err
 		}
-		w, err := watchStamps(ctx, b.lab, pane.ID)
+		v, err := attachShown(ctx, b.lab, pane.ID, false)
 		if err != nil {
 			return watched, err
 		}
-		watched = append(watched, w)
+		watched = append(watched, watchStamps(v))
 	}
 	tasks, inner := errgroup.WithContext(ctx)
 	tasks.SetLimit(startsAtOnce)
@@ -133,9 +139,36 @@ func fillTerminals(ctx context.Context, b *bench) ([]*watch, error) {
 	return watched, nil
 }
 
+// openBare starts the printers on bare PTYs, each read by a loop that does nothing else.
+func openBare(ctx context.Context, l *lab) ([]*watch, error) {
+	print, err := stampsArgv()
+	if err != nil {
+		return nil, err
+	}
+	var bare []*watch
+	for range barePrinters {
+		t, err := openTerminal(ctx, l, print...)
+		if err != nil {
+			return bare, err
+		}
+		bare = append(bare, watchStamps(t))
+	}
+	return bare, nil
+}
+
+// stampsArgv is this program as one that prints stamps.
+func stampsArgv() ([]string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	return []string{self, stampsCommand}, nil
+}
+
 // checkpointCost is what the rounds have shown.
 type checkpointCost struct {
 	quiet, busy stillness // the longest of all rounds
+	bare        stillness // on bare PTYs, while checkpoints were written
 	seconds     []float64
 	cpu         []float64 // seconds of spawnd and of all workers
 	spawndCPU   []float64
@@ -144,7 +177,7 @@ type checkpointCost struct {
 }
 
 // watchCheckpoints lets quiet times and checkpoints take turns, each as long as the other.
-func watchCheckpoints(ctx context.Context, b *bench, watched []*watch) error {
+func watchCheckpoints(ctx context.Context, b *bench, watched, bare []*watch) error {
 	panes, err := b.lab.panes(ctx)
 	if err != nil {
 		return err
@@ -187,6 +220,12 @@ func watchCheckpoints(ctx context.Context, b *bench, watched []*watch) error {
 			c.quiet.lengthen(w.within(from, to))
 			c.busy.lengthen(w.within(to, end))
 		}
+		for _, w := range bare {
+			if err := w.awaitStamp(ctx, end); err != nil {
+				return err
+			}
+			c.bare.lengthen(w.within(to, end))
+		}
 	}
 	peak, err := kibibytes(spawnd, "status", "VmHWM")
 	if err != nil {
@@ -225,12 +264,13 @@ func (c *checkpointCost) report(b *bench, before, peak float64) {
 	note := func(format string, args ...any) string {
 		return strings.TrimSpace(fmt.Sprintf("%d terminals, %d of them print; ", b.terminals, printers) + fmt.Sprintf(format, args...))
 	}
-	times := func(name string, busy, quiet time.Duration, what string) {
-		b.add(figure{Name: "checkpoint." + name, Value: millis(busy), Unit: "ms", Note: note("%s; floor: the same without a checkpoint", what)}.over(millis(quiet)))
+	times := func(name string, busy, bare, quiet time.Duration, what string) {
+		b.add(figure{Name: "checkpoint." + name, Value: millis(busy), Unit: "ms",
+			Note: note("%s; floor: on a bare PTY at the same time; without a checkpoint: %.3g", what, millis(quiet))}.over(millis(bare)))
 	}
-	times("stop", c.busy.stop, c.quiet.stop, "longest time between two writes of a program")
-	times("gap", c.busy.gap, c.quiet.gap, "longest time between two pieces at its viewer")
-	times("delay", c.busy.delay, c.quiet.delay, "longest way of a line from program to viewer")
+	times("stop", c.busy.stop, c.bare.stop, c.quiet.stop, "longest time between two writes of a program")
+	times("gap", c.busy.gap, c.bare.gap, c.quiet.gap, "longest time between two pieces at its viewer")
+	times("delay", c.busy.delay, c.bare.delay, c.quiet.delay, "longest way of a line from program to viewer")
 	b.add(figure{Name: "checkpoint.time", Value: median(c.seconds), Unit: "s", Note: note("until it is durable; text of %d", c.last.TextPanes)})
 	b.add(figure{Name: "checkpoint.cpu", Value: median(c.cpu), Unit: "CPU-s", Note: note("%.3g of it spawnd, the printing included", median(c.spawndCPU))})
 	b.add(figure{Name: "checkpoint.spawnd.peak", Value: peak, Unit: "MiB", Note: note("resident; before: %.0f", before)})

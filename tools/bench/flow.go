@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"time"
 )
 
@@ -24,6 +25,7 @@ type route struct {
 	speeds []float64 // MB/s, one for each round
 	costs  []float64 // CPU seconds of pids for each GB; for the floor, ours
 	shares []float64 // the worker's part of costs
+	bounds []float64 // MB/s that the processors could move if none ever waited
 	shown  *viewer   // of ours alone; nil otherwise
 }
 
@@ -32,7 +34,7 @@ func measureFlow(ctx context.Context, b *bench) error {
 	names := append([]string{"worker", "viewer", "history", "attach"}, peerNames()...)
 	var wanted []string
 	for _, name := range names {
-		if b.wants("flow."+name, "flow."+name+".cpu") {
+		if b.wants("flow."+name, "flow."+name+".cpu", "flow."+name+".bound") {
 			wanted = append(wanted, name)
 		}
 	}
@@ -117,6 +119,7 @@ func (r *route) openFloor(ctx context.Context, l *lab) error {
 	if err != nil {
 		return err
 	}
+	r.note = "PTY read into a buffer and counted"
 	r.then(t.close)
 	r.see = func(context.Context, string) error { return t.skip(r.producer.produced()) }
 	return nil
@@ -204,8 +207,12 @@ func (r *route) openViewer(ctx context.Context, l *lab, pane string) error {
 
 // round measures one run of the producer.
 func (r *route) round(ctx context.Context) error {
-	mark, size := newMark(), float64(r.producer.produced())
-	worker, all, start := processesCPU(r.pids[:min(1, len(r.pids))]), r.cpu(), time.Now()
+	mark, megabytes := newMark(), float64(r.producer.produced())/1e6
+	before, err := r.used()
+	if err != nil {
+		return err
+	}
+	start := time.Now()
 	if err := r.producer.start(mark); err != nil {
 		return err
 	}
@@ -213,28 +220,44 @@ func (r *route) round(ctx context.Context) error {
 		return err
 	}
 	took := time.Since(start)
-	all, worker = r.cpu()-all, processesCPU(r.pids[:min(1, len(r.pids))])-worker
-	r.speeds = append(r.speeds, size/1e6/took.Seconds())
-	r.costs = append(r.costs, all.Seconds()/(size/1e9))
-	r.shares = append(r.shares, worker.Seconds()/(size/1e9))
+	after, err := r.used()
+	if err != nil {
+		return err
+	}
+	r.speeds = append(r.speeds, megabytes/took.Seconds())
+	r.costs = append(r.costs, (after.route-before.route).Seconds()/(megabytes/1e3))
+	r.shares = append(r.shares, (after.worker-before.worker).Seconds()/(megabytes/1e3))
+	r.bounds = append(r.bounds, megabytes*float64(runtime.NumCPU())/max(tick, after.machine-before.machine).Seconds())
 	return r.producer.wait(ctx)
 }
 
-// cpu is what the route's own processes have used; for the floor it is us, the reader.
-func (r *route) cpu() time.Duration {
-	if r.name == "floor" {
-		return ownCPU()
+// usage is CPU time spent up to now.
+type usage struct {
+	machine time.Duration // by everything
+	route   time.Duration // by the route's own processes; for the floor it is us, the reader
+	worker  time.Duration // of that
+}
+
+func (r *route) used() (u usage, err error) {
+	u.machine, err = machineCPU()
+	u.worker = processesCPU(r.pids[:min(1, len(r.pids))])
+	if u.route = processesCPU(r.pids); r.name == "floor" {
+		u.route = ownCPU()
 	}
-	return processesCPU(r.pids)
+	return u, err
 }
 
 // reportRoutes adds the figures. The first route is the floor.
 func reportRoutes(b *bench, routes []*route) {
 	floor := routes[0]
-	b.add(figure{Name: "flow.floor", Value: median(floor.speeds), Unit: "MB/s", Note: "PTY read into a buffer and counted"})
-	for _, r := range routes[1:] {
-		b.add(figure{Name: "flow." + r.name, Value: median(r.speeds), Unit: "MB/s", Note: r.note + r.losses()}.
-			paired(median(floor.speeds), median(ratios(r.speeds, floor.speeds))))
+	for _, r := range routes {
+		speed := figure{Name: "flow." + r.name, Value: median(r.speeds), Unit: "MB/s", Note: r.note + r.losses()}
+		if r != floor {
+			speed = speed.paired(median(floor.speeds), median(ratios(r.speeds, floor.speeds)))
+		}
+		b.add(speed)
+		b.add(figure{Name: "flow." + r.name + ".bound", Value: median(r.bounds), Unit: "MB/s",
+			Note: "what the processors could do at this cost, the program's and the kernel's too, if they never rested"}.over(median(floor.speeds)))
 		if len(r.pids) > 0 {
 			b.add(figure{Name: "flow." + r.name + ".cpu", Value: median(r.costs), Unit: "CPU-s/GB", Note: fmt.Sprintf("of it worker %.3g, the rest spawnd; floor: the reader", median(r.shares))}.
 				paired(median(floor.costs), median(ratios(r.costs, floor.costs))))

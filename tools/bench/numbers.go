@@ -64,6 +64,22 @@ func processesCPU(pids []int) time.Duration {
 	return sum
 }
 
+// tick is the step in which the kernel tells the machine's CPU time, whatever its own clock: USER_HZ.
+const tick = time.Second / 100
+
+// machineCPU is the CPU time that all processors have spent on anything, the kernel's own threads too.
+func machineCPU() (time.Duration, error) {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, fmt.Errorf("read CPU time: %w", err)
+	}
+	var user, nice, system, idle, wait, irq, soft int64
+	if _, err := fmt.Sscanf(string(text), "cpu %d %d %d %d %d %d %d", &user, &nice, &system, &idle, &wait, &irq, &soft); err != nil {
+		return 0, fmt.Errorf("read CPU time: %w", err)
+	}
+	return time.Duration(user+nice+system+irq+soft) * tick, nil
+}
+
 // kibibytes reads a row such as "Pss:  123 kB" of a file in /proc/PID.
 func kibibytes(pid int, file, row string) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))

@@ -57,11 +57,17 @@ func (s *stillness) lengthen(o stillness) {
 	s.stop, s.gap, s.delay = max(s.stop, o.stop), max(s.gap, o.gap), max(s.delay, o.delay)
 }
 
-// watch is a viewer of a terminal that prints stamps.
+// shown is what shows a terminal's output. The slice holds until the next call.
+type shown interface {
+	next() ([]byte, error)
+	close()
+}
+
+// watch is whoever sees a terminal that prints stamps.
 type watch struct {
-	viewer *viewer
-	ended  chan struct{}
-	mu     struct {
+	from  shown
+	ended chan struct{}
+	mu    struct {
 		sync.Mutex
 		stamps []stamp
 		more   chan struct{} // closed at the next stamp
@@ -69,23 +75,19 @@ type watch struct {
 	}
 }
 
-// watchStamps attaches to a terminal and collects its stamps until close.
-func watchStamps(ctx context.Context, l *lab, pane string) (*watch, error) {
-	v, err := attachShown(ctx, l, pane, false)
-	if err != nil {
-		return nil, err
-	}
-	w := &watch{viewer: v, ended: make(chan struct{})}
+// watchStamps collects the stamps that come from somewhere, until close.
+func watchStamps(from shown) *watch {
+	w := &watch{from: from, ended: make(chan struct{})}
 	w.mu.more = make(chan struct{})
 	go w.collect()
-	return w, nil
+	return w
 }
 
 func (w *watch) collect() {
 	defer close(w.ended)
 	var open []byte // the line that has not ended
 	for {
-		p, err := w.viewer.next()
+		p, err := w.from.next()
 		w.mu.Lock()
 		if err != nil {
 			w.mu.err = err
@@ -152,6 +154,6 @@ func (w *watch) within(from, to time.Duration) stillness {
 }
 
 func (w *watch) close() {
-	w.viewer.close()
+	w.from.close()
 	<-w.ended
 }

@@ -83,16 +83,25 @@ func (t *terminal) skip(n int) error {
 	return nil
 }
 
+// next reads what there is, at least something.
+func (t *terminal) next() ([]byte, error) {
+	got, err := t.master.Read(t.buf[:])
+	if err != nil {
+		err = fmt.Errorf("read terminal: %w", err)
+	}
+	return t.buf[:got], err
+}
+
 // find reads until text has been shown.
 func (t *terminal) find(text string) error {
 	s := search{text: []byte(text)}
 	for {
-		got, err := t.master.Read(t.buf[:])
-		if s.found(t.buf[:got]) {
+		got, err := t.next()
+		if s.found(got) {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("read terminal: %w after %q", err, s.tail)
+			return fmt.Errorf("%w after %q", err, s.tail)
 		}
 	}
 }

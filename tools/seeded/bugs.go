@@ -9,7 +9,7 @@ type bug struct {
 	file   string
 	edits  []edit
 	folder string // of the tests, as go test takes it
-	tests  string // a pattern; at least one of them must fail
+	tests  string // names or patterns with | between them; at least one of them must fail
 }
 
 // edit replaces text that is in the file exactly once.
@@ -28,7 +28,18 @@ const (
 	topologyTests   = "./internal/supervisor/topology"
 	emulatorTests   = "./internal/sessiond/emulator"
 	jsonTests       = "./internal/strictjson"
+	flowTests       = "./internal/e2e/flow"
+	chaosTests      = "./internal/e2e/chaos"
 )
+
+// classes are the classes of faults, with real processes, that must notice a bug as well: the tests of its own package may stand on
+// the same mistake. At the size of the gate.
+var classes = map[string]guard{
+	"queue-bounded-by-slots":        {flowTests, "TestF17ViewersThatDoNotReadAreNobodyElsesTrouble"},
+	"terminal-paused-by-a-viewer":   {flowTests, "TestF17ViewersThatDoNotReadAreNobodyElsesTrouble"},
+	"silent-worker-killed":          {chaosTests, "TestF5WorkersStopped"},
+	"lock-file-unlinked-on-release": {endpointTests, "TestReclaimWithOneStandingAtEachStep"},
+}
 
 var bugs = []bug{
 	{"number-reused-after-failure", "T71", "internal/sessiond/scrollback/append.go", []edit{{
@@ -51,7 +62,7 @@ var bugs = []bug{
 
 	{"lock-file-unlinked-on-release", "T25", "internal/sessiond/endpoint/reservation_unix.go", []edit{{
 		"	err := r.file.Close()\n	r.file = nil\n", "	err := r.file.Close()\n	r.file = nil\n	unix.Unlinkat(int(r.folder.dir.Fd()), r.stem+lockSuffix, 0)\n",
-	}}, endpointTests, "TestReservationExcludesUntilReleased|TestReclaim.*|TestRetireLeavesAReplacedLockFile|TestLockLives.*"},
+	}}, endpointTests, "TestReservationExcludesUntilReleased|TestReclaimHasAtMostOneOwnerWhoStaysReachable|TestReclaimByProcessesThatAreKilled|TestRetireLeavesAReplacedLockFile|TestLockLives.*"},
 	{"lock-inode-not-compared", "T27", "internal/sessiond/endpoint/reservation_unix.go", []edit{{
 		"	return err == nil && id == identityOf(&st), err", "	return err == nil && id.Dev == uint64(st.Dev), err",
 	}}, endpointTests, "TestLockOnAFileThatLostItsNameCountsForNothing"},
@@ -101,6 +112,9 @@ var bugs = []bug{
 	{"workers-dialled-one-by-one", "T33", "internal/supervisor/fleet/limits.go", []edit{{
 		"	adoptionsMax = 64", "	adoptionsMax = 1",
 	}}, fleetTests, "TestStoppedWorkersDelayNobody"},
+	{"workers-dialled-under-the-lock", "T33", "internal/supervisor/fleet/adopt.go", []edit{{
+		"	c, seen, err := f.approach(ctx, id)\n", "	f.mu.Lock()\n	c, seen, err := f.approach(ctx, id)\n	f.mu.Unlock()\n",
+	}}, fleetTests, "TestStoppedWorkersDelayNobody"},
 	{"inherited-lock-passed-on", "T34", "internal/sessiond/endpoint/reservation_unix.go", []edit{{
 		"	unix.CloseOnExec(int(file.Fd()))\n	return &Reservation{", "	return &Reservation{",
 	}}, endpointTests, "TestLockLivesExactlyAsLongAsTheWorker"},
@@ -146,14 +160,14 @@ var bugs = []bug{
 	{"lock-held-while-reading", "T33", "internal/supervisor/verbs/conn.go", []edit{{
 		"	return ReadLine(c.r, LineBytesMax)", "	c.s.mu.Lock()\n	defer c.s.mu.Unlock()\n	return ReadLine(c.r, LineBytesMax)",
 	}}, verbsTests, "TestDawdlingPeersHoldUpNobody"},
-	{"new-file-takes-a-place", "T21", "internal/supervisor/topology/disk.go", []edit{{
+	{"new-file-takes-a-place", "T21", "internal/supervisor/ownfile/ownfile.go", []edit{{
 		"os.O_WRONLY|os.O_CREATE|os.O_EXCL", "os.O_WRONLY|os.O_CREATE|os.O_TRUNC",
 	}}, topologyTests, "TestANewFileTakesNobodysPlace"},
-	{"new-file-of-one-name", "T21", "internal/supervisor/topology/store.go", []edit{{
-		"s.beside(\".new-\" + rand.Text())", "s.beside(\".new-\" + rand.Text()[:0])",
+	{"new-file-of-one-name", "T21", "internal/supervisor/ownfile/ownfile.go", []edit{{
+		"Prefix(path)+rand.Text()", "Prefix(path)+rand.Text()[:0]",
 	}}, topologyTests, "TestANewFileTakesNobodysPlace"},
-	{"rename-not-synced", "F10", "internal/supervisor/topology/store.go", []edit{{
-		"	if err := s.disk.syncDir(filepath.Dir(s.path)); err != nil {\n		return fmt.Errorf(\"save", "	if err := error(nil); err != nil {\n		return fmt.Errorf(\"save",
+	{"rename-not-synced", "F10", "internal/supervisor/ownfile/ownfile.go", []edit{{
+		"	if err := d.SyncDir(filepath.Dir(path)); err != nil {", "	if err := error(nil); err != nil {",
 	}}, topologyTests, "TestAFailedSaveLeavesOneWholeTree"},
 
 	{"visitor-not-checked", "T06", "internal/supervisor/access/links.go", []edit{{

@@ -122,6 +122,7 @@ test('watching, losing the host, and how terminals end', () =>
 test('a phone: no sideways scroll, keys at hand, control for the next key', () =>
   withPage(phone, '', async (page) => {
     await untilLive(page);
+    await page.getByRole('region', { name: 'Terminal keys' }).waitFor();
     await page.locator('.screen:not([hidden])').tap();
     await typeLine(page, 'seq 1 200');
     await untilScreen(page, /^200$/);
@@ -173,6 +174,13 @@ test('what is left after the host was off: checkpoints, records, one relaunch', 
     const first = page.locator('.checkpoint').first();
     await first.getByText('5 minutes ago').waitFor();
     await first.getByText('Start with this one: the newer one looks like').waitFor();
+    await first.locator('.outline').getByText('exited with 3; its text was kept').waitFor();
+    await first.locator('.outline').getByText('float “log”').waitFor();
+    assert.equal(await first.locator('.outline .drawing rect').count(), 2);
+    const remnant = page.locator('.checkpoint').nth(1);
+    assert.equal(await remnant.locator('.outline li').count(), 0, 'told when it is asked for');
+    await remnant.getByText('What would come back').click();
+    await remnant.locator('.outline').getByText('work 1').waitFor();
     await screenshot(page, 'desk-checkpoints');
     await page.getByRole('button', { name: 'Restore Checkpoint 12' }).click();
     await page
@@ -218,11 +226,15 @@ test('what is left after the host was off: checkpoints, records, one relaunch', 
 test('checkpoints and records on a phone', () =>
   withPage({ ...phone, colorScheme: 'light' }, '?records', async (page) => {
     await page.getByRole('heading', { name: 'What was here before' }).waitFor();
+    await page.locator('.outline .window').first().waitFor();
     assert.ok((await sidewaysOverflow(page)) <= 0);
     await screenshot(page, 'phone-checkpoints');
     await page.getByRole('button', { name: 'Restore Checkpoint 12' }).tap();
     await page.locator('.strip').getByText('Record of build').waitFor();
     assert.ok((await sidewaysOverflow(page)) <= 0);
+    // Nothing runs in a record that could take keys.
+    await untilScreen(page, /make -j2 test/);
+    assert.equal(await page.getByRole('region', { name: 'Terminal keys' }).count(), 0);
     await screenshot(page, 'phone-record');
   }));
 
@@ -337,6 +349,7 @@ test('axe finds nothing, in dark and in light', () =>
       await check('a code that is none');
       await page.goto(`${site.url}?records`);
       await page.getByRole('heading', { name: 'What was here before' }).waitFor();
+      await page.locator('.outline .window').first().waitFor();
       await check('checkpoints');
       await page.getByRole('button', { name: 'Restore Checkpoint 12' }).click();
       await page.locator('.strip').getByText('Record of build').waitFor();

@@ -312,7 +312,7 @@ export class FakeHost {
       case 'recovery.list':
         return { checkpoints: this.records.list };
       case 'recovery.inspect':
-        return this.records.inspect(params.checkpoint);
+        return this.records.inspect(params.checkpoint, params.topology);
       case 'recovery.restore':
         return this.#restore(params.checkpoint);
       case 'recovery.forget':

@@ -6,6 +6,7 @@ import {
   Recovery,
   reason,
   recordText,
+  shownMax,
   shutdownText,
   statusText,
 } from '../src/app/recovery';
@@ -13,27 +14,36 @@ import { agoText } from '../src/app/times';
 import { wordsOf } from '../src/app/words';
 import { Ctl, CtlFailure } from '../src/link/ctl';
 import type { PaneInfo } from '../src/wire/ctl';
+import type { CheckpointStatus } from '../src/wire/verbs';
 import { FakeRecords } from '../fake/records';
+
+interface Params {
+  checkpoint: string;
+  topology?: boolean;
+}
 
 /** A host of checkpoints; what it refuses, it refuses with the code. */
 class Host {
   records = new FakeRecords();
+  /** The code of the refusal, and what it says. */
   refuse = new Map<string, string>();
+  says = 'm';
   asked: string[] = [];
   readonly ctl: Ctl = new Ctl(
     (text) => queueMicrotask(() => this.#answer(JSON.parse(text))),
     () => {},
   );
 
-  #answer({ id, verb, params }: { id: number; verb: string; params: { checkpoint: string } }) {
+  #answer({ id, verb, params }: { id: number; verb: string; params: Params }) {
     this.asked.push(verb);
     const code = this.refuse.get(verb);
     const { records } = this;
     let ok: unknown = {};
     if (verb === 'recovery.list') ok = { checkpoints: records.list };
-    if (verb === 'recovery.inspect') ok = records.inspect(params.checkpoint);
+    if (verb === 'recovery.inspect' && !code)
+      ok = records.inspect(params.checkpoint, params.topology);
     if (verb === 'recovery.forget' && !code) records.forget(params.checkpoint);
-    const error = { code, message: 'm', data: {} };
+    const error = { code, message: this.says, data: {} };
     this.ctl.receive(JSON.stringify(code ? { id, error } : { id, ok }));
   }
 }
@@ -72,7 +82,73 @@ describe('Recovery', () => {
     expect(recovery.failure.value).toBe('');
     host.refuse.set('recovery.list', 'unavailable.recovery_io');
     await recovery.load();
-    expect(recovery.failure.value).toMatch(/cannot be read/);
+    expect(recovery.failure.value).toMatch(/could not be read/);
+  });
+
+  test('what could not be removed for good is told so, as the host says it', async () => {
+    const host = new Host();
+    host.refuse.set('recovery.forget', 'unavailable.recovery_io');
+    host.says = 'remove checkpoints: whether they are gone for good is not known';
+    const recovery = new Recovery(() => host.ctl);
+    expect(await recovery.forget('c1')).toBe(false);
+    expect(recovery.failure.value).toMatch(/: whether they are gone for good is not known\.$/);
+  });
+
+  test('shows the newest, and always the one that a person is led to', async () => {
+    const host = new Host();
+    const [, oldest] = host.records.list as [CheckpointStatus, CheckpointStatus];
+    const more = Array.from({ length: shownMax + 2 }, (_, n) => ({
+      ...oldest,
+      generation: 20 + n,
+    }));
+    host.records.list = [{ ...oldest, generation: 11, leading: true }, ...more];
+    const recovery = new Recovery(() => host.ctl);
+    await recovery.load();
+    const found = recovery.checkpoints.value ?? [];
+    expect(found).toHaveLength(shownMax + 1);
+    expect(found[0]?.generation).toBe(20 + shownMax + 1);
+    expect(found.at(-1)).toMatchObject({ generation: 11, leading: true, status: 'valid' });
+    expect(inOrder(found)[0]?.generation).toBe(11);
+    expect(recovery.others.value).toBe(2);
+  });
+
+  test('one of which nobody knows more than that it was not read in time stays what it is', async () => {
+    const host = new Host();
+    host.refuse.set('recovery.inspect', 'unavailable.timeout');
+    const recovery = new Recovery(() => host.ctl);
+    await recovery.load();
+    const [first] = recovery.checkpoints.value ?? [];
+    expect(first).toMatchObject({ status: 'valid', leading: true, inside: null });
+    host.refuse.set('recovery.inspect', 'not_found.checkpoint');
+    await recovery.load();
+    expect(recovery.checkpoints.value?.map((at) => at.generation)).toEqual([9, 0]);
+  });
+
+  test.each([
+    ['unsupported.checkpoint_format', 'Written by another version of spawnd'],
+    ['unsupported.checkpoint_size', 'Larger than this spawnd reads'],
+    ['toString', 'Written by another version of spawnd, or larger than this one reads'],
+  ])('why one is incompatible is asked for: %s', async (code, text) => {
+    const host = new Host();
+    host.records.list = [{ checkpoint: 'c9', status: 'incompatible' }];
+    host.refuse.set('recovery.inspect', code);
+    const recovery = new Recovery(() => host.ctl);
+    await recovery.load();
+    const [only] = recovery.checkpoints.value ?? [];
+    expect(only && statusText(only)).toBe(text);
+  });
+
+  test('what one would make is asked for by itself, and what cannot be told says why', async () => {
+    const host = new Host();
+    const recovery = new Recovery(() => host.ctl);
+    await recovery.load();
+    const [first] = recovery.checkpoints.value ?? [];
+    expect(first?.inside).not.toHaveProperty('topology');
+    const outline = await recovery.outline(first?.id ?? '');
+    expect(outline).toMatchObject({ sessions: [{ name: 'work' }] });
+    host.refuse.set('recovery.inspect', 'conflict.checkpoint_expired');
+    expect(await recovery.outline(first?.id ?? '')).toMatch(/^It is too old/);
+    expect(await new Recovery(() => null).outline('c1')).toBe('Not connected.');
   });
 
   test('what was not done is told in words, and the list is asked for again', async () => {
@@ -178,15 +254,24 @@ describe('words of recovery', () => {
     text_panes: 3,
     expired_text_panes: 0,
   };
+  // The host counts texts that may be read and expired ones apart.
   test.each([
-    [{}, '1 session, 2 windows, 3 terminals; the text of all of them'],
-    [
-      { expired_text_panes: 1 },
-      '1 session, 2 windows, 3 terminals; the text of 2 of them; 1 expired',
-    ],
-    [{ panes: 1, text_panes: 0 }, '1 session, 2 windows, 1 terminal; no text was kept'],
-  ])('%#', (change, text) => {
-    expect(insideText({ ...inside, ...change })).toBe(text);
+    [3, 0, 'the text of all of them'],
+    [2, 0, 'the text of 2 of them'],
+    [2, 1, 'the text of 2 of them; 1 expired'],
+    [1, 2, 'the text of 1 of them; 2 expired'],
+    [0, 3, 'the text of none of them; 3 expired'],
+    [0, 0, 'no text was kept'],
+  ])('%d texts and %d expired', (text_panes, expired_text_panes, text) => {
+    const told = insideText({ ...inside, text_panes, expired_text_panes });
+    expect(told).toBe(`1 session, 2 windows, 3 terminals; ${text}`);
+  });
+
+  test('the pretended host counts as a real one does', () => {
+    const records = new FakeRecords();
+    const of = (n: number) => records.inspect(records.list[n]?.checkpoint ?? '');
+    expect(insideText(of(2))).toMatch(/3 terminals; the text of 2 of them; 1 expired$/);
+    expect(insideText(of(1))).toMatch(/3 terminals; no text was kept$/);
   });
 
   const info: PaneInfo = {
@@ -234,7 +319,7 @@ describe('words of recovery', () => {
   test('every failure has words, and no code is taken for a property of all objects', () => {
     expect(reason(new CtlFailure('toString', 'as the host says'))).toBe('as the host says');
     expect(reason(new Error('x'))).toBe('That did not work.');
-    expect(statusText('valid')).toBe('Can be restored');
+    expect(statusText({ status: 'valid', refused: '' })).toBe('Can be restored');
   });
 });
 

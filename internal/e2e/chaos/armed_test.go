@@ -116,9 +116,10 @@ func (a *armed) requireOrder(t *testing.T, d *rig.Daemon) {
 	if n := len(slices.Compact(slices.Clone(sessions))); n != len(sessions) || !slices.Contains(sessions, a.neighbour.Pane.SessionID) {
 		t.Errorf("panes of %v", sessions)
 	}
-	if left, _ := filepath.Glob(h.Dir + "/r/spawn/.*.new-*"); len(left) > 0 {
-		t.Errorf("left beside the tree: %v", left)
-	}
+	rig.Await(t, "nothing is left beside the tree, nor just being written", func() bool {
+		left, _ := filepath.Glob(h.Dir + "/r/spawn/.*.new-*")
+		return len(left) == 0
+	})
 	fresh := h.NewPane(verbs.PaneNewParams{Argv: []string{"cat"}})
 	h.Type(fresh.ID, "x")
 	for _, p := range h.Panes() {

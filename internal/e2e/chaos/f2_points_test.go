@@ -28,6 +28,7 @@ import (
 func TestF2SupervisorKilledAtEachPoint(t *testing.T) {
 	c := rig.Begin(t, "F2 spawnd killed at points")
 	a := newArmed(c)
+	a.keepCheckpoints()
 	folder := a.folder()
 	hits, laterHits := map[failpoint.Point]int{}, 0
 	a.wreck(folder)
@@ -56,6 +57,7 @@ func TestF2SupervisorKilledAtEachPoint(t *testing.T) {
 				hits[point]++
 				c.Faults++
 				d := a.h.Serve()
+				a.requireStoreInOrder(t)
 				a.requireOrder(t, d)
 				d.Kill()
 				c.Runs++
@@ -74,8 +76,44 @@ func TestF2SupervisorKilledAtEachPoint(t *testing.T) {
 	a.end()
 }
 
-// wreck leaves in the worker folder what spawnds and workers that were killed leave: a worker that was never
-// started, the files of one that is dead, and a reply folder whose session is over.
+// keepCheckpoints has the next spawnd write checkpoints, when it is asked to and when it ends, and keep one.
+func (a *armed) keepCheckpoints() {
+	a.Helper()
+	settings := filepath.Join(a.h.Dir, "c", "spawn", "config.hujson")
+	if err := os.WriteFile(settings, []byte(`{"recovery":{"enabled":true,"interval_ms":3600000,"max_checkpoints":1}}`), 0o600); err != nil {
+		a.Fatal(err)
+	}
+}
+
+// stores are the folders with checkpoints: one, once a spawnd has been there.
+func (a *armed) stores() []string {
+	a.Helper()
+	found, err := filepath.Glob(a.h.Dir + "/s/spawn/recovery/*")
+	if err != nil {
+		a.Fatal(err)
+	}
+	return found
+}
+
+// requireStoreInOrder wants every checkpoint that is there to be whole, and nothing half written beside them.
+func (a *armed) requireStoreInOrder(t *testing.T) {
+	t.Helper()
+	var list verbs.RecoveryListResult
+	a.h.Call(verbs.RecoveryList, verbs.Empty{}, &list)
+	for _, c := range list.Checkpoints {
+		if c.Status != "valid" {
+			t.Errorf("a checkpoint is %+v", c)
+		}
+	}
+	for _, store := range a.stores() {
+		if left, _ := filepath.Glob(filepath.Join(store, ".tmp-*")); len(left) > 0 {
+			t.Errorf("left in the store: %v", left)
+		}
+	}
+}
+
+// wreck leaves what spawnds and workers that were killed leave: a worker that was never started, the files of one that is dead,
+// a reply folder whose session is over, and a checkpoint that was being written.
 func (a *armed) wreck(folder *endpoint.Folder) {
 	a.Helper()
 	a.startWorker(folder)
@@ -84,6 +122,11 @@ func (a *armed) wreck(folder *endpoint.Folder) {
 	_ = dead.Wait()
 	if err := os.Mkdir(filepath.Join(folder.Path(), string(endpoint.NewSessionID())+".reply"), 0o700); err != nil {
 		a.Fatal(err)
+	}
+	for _, store := range a.stores() {
+		if err := os.WriteFile(filepath.Join(store, ".tmp-"+string(endpoint.NewSessionID())), []byte("half a check"), 0o600); err != nil {
+			a.Fatal(err)
+		}
 	}
 }
 
@@ -157,6 +200,9 @@ func (a *armed) everything() error {
 	call := func(verb string, params, result any) error {
 		return a.h.Socket().Call(a.Context(), verb, params, result)
 	}
+	if err := a.checkpoint(); err != nil {
+		return err
+	}
 	if err := call(verbs.PaneRename, verbs.PaneRenameParams{Pane: first.ID, Name: "renamed"}, &verbs.PaneResult{}); err != nil {
 		return err
 	}
@@ -191,6 +237,17 @@ func (a *armed) everything() error {
 	}
 	_, err = a.open("cat") // the next spawnd finds it
 	return err
+}
+
+// checkpoint writes two, of which the first is removed for the second, and forgets that.
+func (a *armed) checkpoint() error {
+	var written verbs.CheckpointResult
+	for range 2 {
+		if err := a.h.Socket().Call(a.Context(), verbs.RecoveryCheckpoint, verbs.Empty{}, &written); err != nil {
+			return err
+		}
+	}
+	return a.h.Socket().Call(a.Context(), verbs.RecoveryForget, verbs.CheckpointParams{Checkpoint: written.Checkpoint}, &verbs.Empty{})
 }
 
 // isGone tells the loss of spawnd from its refusal.

@@ -95,7 +95,7 @@ func plantLeftover(t *testing.T, folder *endpoint.Folder) {
 		t.Fatal(err)
 	}
 	_ = ends.Close() // without the reservation it removes no name
-	log := folder.ScrollbackPath(id)
+	log := filepath.Join(folder.Path(), endpoint.ScrollbackName(id))
 	if err := os.Mkdir(log, 0o700); err != nil {
 		t.Fatal(err)
 	}

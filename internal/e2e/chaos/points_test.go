@@ -13,6 +13,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,7 @@ import (
 
 	"spawn/internal/e2e/rig"
 	"spawn/internal/sessiond/failpoint"
+	"spawn/internal/sessiond/vfs/points"
 )
 
 // root is the tree that the programs are built from.
@@ -63,10 +65,41 @@ func TestOrdinarySpawndHasNoPoints(t *testing.T) {
 	}
 }
 
-// spawndPoints are those that the sources of spawnd name, in order of their names.
+// spawndPoints are those that the sources of spawnd name, in order of their names, and one for each file call of the store of
+// checkpoints.
 func spawndPoints(t *testing.T) []failpoint.Point {
 	t.Helper()
-	return slices.Sorted(maps.Values(declared(t)["spawnd.go"]))
+	return append(slices.Sorted(maps.Values(declared(t)["spawnd.go"])), storePoints(t)...)
+}
+
+// operation is a label of a file call.
+var operation = regexp.MustCompile(`^(?:store|checkpoint|temp)\.[a-z_]+$`)
+
+// storePoints are the points behind the file calls of the store of checkpoints, by the labels in its sources.
+func storePoints(t *testing.T) (all []failpoint.Point) {
+	t.Helper()
+	parse(t, "internal/supervisor/recovery", func(_ string, file *ast.File) {
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) == 0 {
+				return true
+			}
+			if literal, ok := call.Args[0].(*ast.BasicLit); ok && literal.Kind == token.STRING {
+				if label, err := strconv.Unquote(literal.Value); err == nil && operation.MatchString(label) {
+					all = append(all, failpoint.Point(points.Prefix+label))
+				}
+			}
+			return true
+		})
+	})
+	slices.Sort(all)
+	all = slices.Compact(all)
+	for _, certain := range []string{"temp.write", "checkpoint.rename", "checkpoint.syncdir", "checkpoint.remove", "store.syncremoved"} {
+		if !slices.Contains(all, failpoint.Point(points.Prefix+certain)) {
+			t.Fatalf("the store publishes, prunes and forgets without %s: its labels are looked for in vain: %v", certain, all)
+		}
+	}
+	return all
 }
 
 func requireSame(t *testing.T, file string, inSource map[string]failpoint.Point, listed []failpoint.Point) {
@@ -114,6 +147,9 @@ func called(t *testing.T, folders ...string) map[string]bool {
 	names := map[string]bool{}
 	for _, folder := range folders {
 		parse(t, folder, func(path string, file *ast.File) {
+			if strings.HasSuffix(filepath.Dir(path), "vfs/points") {
+				return // its points are named by the labels: see storePoints
+			}
 			ast.Inspect(file, func(n ast.Node) bool {
 				call, ok := n.(*ast.CallExpr)
 				if !ok || len(call.Args) == 0 {

@@ -5,9 +5,10 @@
 package rig
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"spawn/internal/chance"
 )
 
 // Class is one class of faults while its test runs.
@@ -29,11 +30,7 @@ func Begin(t *testing.T, name string) *Class {
 		if !t.Failed() && (c.Runs == 0 || c.Faults == 0) {
 			t.Error("nothing was run, or no fault was injected")
 		}
-		verdict := "ok"
-		if t.Failed() {
-			verdict = "FAILED"
-		}
-		fmt.Printf("chaos: %-28s seed=%-20d runs=%-6d faults=%-6d %s\n", name, c.Seed, c.Runs, c.Faults, verdict)
+		chance.Tell(t, name, c.Seed, c.Runs, c.Faults)
 	})
 	return c
 }

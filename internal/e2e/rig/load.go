@@ -100,19 +100,28 @@ func (h *Host) StartFull(seed uint64, linesPerSecond int) Load {
 
 func (h *Host) startScript(s Script, head, linesPerSecond, each int) Load {
 	h.T.Helper()
+	l, argv := h.prepare(s, head, linesPerSecond, each)
+	l.Pane = h.NewPane(verbs.PaneNewParams{Argv: argv, Cwd: h.Dir, Cols: 80, Rows: 24, Name: fmt.Sprintf("load %d", s.Seed)})
+	return l
+}
+
+// PrepareScript is for who starts a pane with that argv in another way: it is the load's then.
+func (h *Host) PrepareScript(s Script, linesPerSecond int) (l Load, argv []string) {
+	h.T.Helper()
+	return h.prepare(s, 0, linesPerSecond, 1)
+}
+
+func (h *Host) prepare(s Script, head, linesPerSecond, each int) (l Load, argv []string) {
+	h.T.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		h.T.Fatal(err)
 	}
-	l := Load{Script: s, record: filepath.Join(h.Dir, fmt.Sprintf("record-%d", s.Seed))}
-	l.Pane = h.NewPane(verbs.PaneNewParams{
-		Argv: []string{
-			self, generatorArg, strconv.FormatUint(s.Seed, 10), strconv.FormatUint(s.Wipes, 10), l.record,
-			strconv.Itoa(head), strconv.Itoa(linesPerSecond), strconv.Itoa(each),
-		},
-		Cwd: h.Dir, Cols: 80, Rows: 24, Name: fmt.Sprintf("load %d", s.Seed),
-	})
-	return l
+	l = Load{Script: s, record: filepath.Join(h.Dir, fmt.Sprintf("record-%d", s.Seed))}
+	return l, []string{
+		self, generatorArg, strconv.FormatUint(s.Seed, 10), strconv.FormatUint(s.Wipes, 10), l.record,
+		strconv.Itoa(head), strconv.Itoa(linesPerSecond), strconv.Itoa(each),
+	}
 }
 
 // Follow attaches a viewer to the load's pane.

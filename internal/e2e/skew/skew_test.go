@@ -16,29 +16,39 @@ import (
 
 // A terminal is launched by one build's fleet on one build's worker and taken over by a fleet of either. None may notice.
 func TestWorkersAndFleetsOfTwoBuildsGetAlong(t *testing.T) {
-	now, old := generations(t)
-	for name, c := range map[string]struct {
-		launcher, worker, adopter generation
-	}{
-		"new fleet on an old worker": {now, old, now},
-		"old fleet on a new worker":  {old, now, old},
-		"upgrade":                    {old, old, now},
-		"downgrade":                  {now, now, old},
-	} {
-		t.Run(name, func(t *testing.T) {
-			folder := openFolder(t)
-			id := endpoint.NewSessionID()
-			ride(t, c.launcher, "launch", folder, c.worker, id)
-			ride(t, c.adopter, "adopt", folder, c.worker, id)
-			requireEmpty(t, folder)
-		})
+	now, olds := generations(t)
+	for _, old := range olds {
+		for _, r := range routes(now, old) {
+			t.Run(old.name+": "+r.name, func(t *testing.T) {
+				folder := openFolder(t)
+				id := endpoint.NewSessionID()
+				ride(t, r.launcher, "launch", folder, r.worker, id)
+				ride(t, r.adopter, "adopt", folder, r.worker, id)
+				requireEmpty(t, folder)
+			})
+		}
+	}
+}
+
+// route is who starts a terminal, on whose worker, and who finds it.
+type route struct {
+	name                      string
+	launcher, worker, adopter generation
+}
+
+func routes(now, old generation) []route {
+	return []route{
+		{"the new on an old worker", now, old, now},
+		{"the old on a new worker", old, now, old},
+		{"upgrade", old, old, now},
+		{"downgrade", now, now, old},
 	}
 }
 
 // ride runs one leg in a process of its own, so that the fleet it has is that of its build.
 func ride(t *testing.T, g generation, leg string, folder *endpoint.Folder, worker generation, id endpoint.SessionID) {
 	t.Helper()
-	if said, err := exec.Command(g.driver, driveArg, leg, folder.Path(), worker.worker, id.String()).CombinedOutput(); err != nil {
+	if said, err := exec.Command(g.driver(), driveArg, leg, folder.Path(), worker.worker(), id.String()).CombinedOutput(); err != nil {
 		t.Fatalf("fleet of %s, worker of %s: %v: %s", g.name, worker.name, err, said)
 	}
 }

@@ -3,31 +3,30 @@
 package emulator
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"reflect"
 	"testing"
+
+	"spawn/internal/chance"
 )
 
-var (
-	seedFlag   = flag.Uint64("seed", 0, "seed of the random tests; 0 takes fixed ones")
-	seedOffset = uint64(1)
-)
+// seedOffset is the first of the seeds that are always tried.
+const seedOffset = uint64(1)
 
-// eachSeed runs a subtest-like body for a number of seeds, and names the seed
+// eachSeed runs a subtest-like body for a number of seeds, or for SPAWN_SEED alone, and names the seed
 // that failed.
 func eachSeed(t *testing.T, n int, body func(t *testing.T, seed uint64)) {
 	t.Helper()
-	if *seedFlag != 0 {
-		body(t, *seedFlag)
+	if seed, given := chance.Given(t); given {
+		body(t, seed)
 		return
 	}
 	for i := range uint64(scaled(n)) {
 		body(t, i+seedOffset)
 		if t.Failed() {
-			t.Fatalf("failed with -seed=%d", i+seedOffset)
+			t.Fatalf("failed with SPAWN_SEED=%d", i+seedOffset)
 		}
 	}
 }

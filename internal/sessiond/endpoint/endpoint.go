@@ -81,6 +81,9 @@ const (
 	sessionIDLen = 36
 )
 
+// ScrollbackName is the name of a session's log folder in the worker folder.
+func ScrollbackName(id SessionID) string { return string(id) + scrollbackSuffix }
+
 // FolderPathMax is the longest path in bytes that OpenFolder accepts: with the longest name of a
 // session's socket it still fits a socket address.
 const FolderPathMax = sunPathMax - 1 - (sessionIDLen + len(lifecycleSuffix))

@@ -205,7 +205,12 @@ func TestExchangedFolderChangesNothingForWhoHoldsIt(t *testing.T) {
 	e := listen(t, reserve(t, f, id))
 	conn := dialAndAccept(t, f, id, e)
 	conn.Close()
-	if err := e.Close(); err != nil {
+	lies := func() {
+		if names := entries(t, path+"-moved"); len(names) != 2 { // the lock is there too
+			t.Errorf("beside the log the folder holds %v", names)
+		}
+	}
+	if err := errors.Join(e.Close(), logLife(f, id, lies)); err != nil {
 		t.Error(err)
 	}
 	if names := entries(t, decoy); len(names) != 0 {

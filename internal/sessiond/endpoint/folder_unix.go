@@ -54,11 +54,6 @@ func (f *Folder) Path() string { return f.path }
 // Close lets the folder go. Reservations and sockets in it must be closed before.
 func (f *Folder) Close() { f.dir.Close() }
 
-// ScrollbackPath returns the path of a session's log folder.
-func (f *Folder) ScrollbackPath(id SessionID) string {
-	return filepath.Join(f.path, string(id)+scrollbackSuffix)
-}
-
 // openParent opens the folder above ours. Links on the way to it are the owner's choice.
 func openParent(path string) (*os.File, error) {
 	fd, err := openRetry(unix.AT_FDCWD, path, parentFlags|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)

@@ -64,8 +64,10 @@ func (f *Folder) reserve(stem string) (*Reservation, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reserve %s: %w", f.join(name), err)
 		}
+		failpoint.Pass(failpoint.ReserveOpened)
 		outcome, err := f.lockExclusive(name, file)
 		if outcome == lockTaken {
+			failpoint.Pass(failpoint.ReserveCompared)
 			id, err := identityOfFile(file)
 			if err != nil {
 				file.Close()
@@ -112,6 +114,7 @@ func (f *Folder) lockExclusive(name string, file *os.File) (lockOutcome, error) 
 	if err != nil {
 		return lockFailed, fmt.Errorf("lock: %w", err)
 	}
+	failpoint.Pass(failpoint.ReserveLocked)
 	same, err := f.names(name, file)
 	if err != nil {
 		return lockFailed, err

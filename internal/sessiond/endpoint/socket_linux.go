@@ -18,11 +18,12 @@ import (
 // for the moment when it is not.
 const dialRetryWait = 5 * time.Millisecond
 
-// address names a socket below the folder's descriptor, so that bind and connect resolve it in the
-// directory that was checked and not in whatever its path leads to by now.
-func (f *Folder) address(name string) string {
-	return fmt.Sprintf("/proc/self/fd/%d/%s", f.dir.Fd(), name)
-}
+// Held returns a path that leads to the directory that was checked, and not to whatever its own path leads to by
+// now. It is good in this process and until Close.
+func (f *Folder) Held() string { return fmt.Sprintf("/proc/self/fd/%d", f.dir.Fd()) }
+
+// address names a socket below the folder's descriptor, so that bind and connect resolve it there.
+func (f *Folder) address(name string) string { return f.Held() + "/" + name }
 
 // privateSocket is a net control function. Linux gives a bound socket's file the mode of the socket
 // itself, less the umask. Setting it before bind leaves no moment at which the file is wider, and

@@ -14,19 +14,20 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"spawn/internal/chance"
+	"spawn/internal/sessiond/scrollback"
+	"spawn/internal/sessiond/secret"
+	"spawn/internal/sessiond/vfs"
 )
 
-// swapRounds is how often each way into the folder is gone while what it leads to is exchanged; a long run takes the hundred
-// thousand of the list of attacks.
-func swapRounds() int {
-	if os.Getenv("SPAWN_LONG") == "1" {
-		return 100_000
-	}
-	return 500
-}
-
-// swapsMin is how often at least something has to be exchanged meanwhile.
-const swapsMin = 200
+const (
+	// swapsMin is how often at least something has to be exchanged meanwhile.
+	swapsMin = 200
+	// swapWithin bounds the rounds where nothing is exchanged, or nothing goes through, for whatever reason.
+	swapWithin     = 20 * time.Second
+	swapWithinLong = 30 * time.Minute
+)
 
 // outside is what must not be touched: a file, and a folder with one more.
 type outside struct{ file, folder, inner string }
@@ -66,6 +67,13 @@ func (o outside) requireUntouched(t *testing.T) {
 // Whatever is exchanged for a link to something outside, between a look at it and its use, nothing outside is opened for
 // writing, made, removed, or given another mode.
 func TestSwappedBetweenCheckAndUse(t *testing.T) {
+	// How often each way is gone while what it leads to is exchanged; a long run takes the hundred thousand of the list of
+	// attacks.
+	rounds, within := chance.Size(500, 100_000), swapWithin
+	if chance.Long() {
+		within = swapWithinLong
+	}
+	ran, swapped := 0, 0
 	for name, c := range map[string]struct {
 		suffix string // of the name below the folder; "" is the folder itself
 		target func(o outside) string
@@ -89,6 +97,16 @@ func TestSwappedBetweenCheckAndUse(t *testing.T) {
 		"log swept": {scrollbackSuffix, func(o outside) string { return o.folder }, func(f *Folder, id SessionID) error {
 			unix.Mkdirat(int(f.dir.Fd()), string(id)+scrollbackSuffix, 0o700)
 			return f.Sweep(id)
+		}},
+		"log made and destroyed": {scrollbackSuffix, func(o outside) string { return o.folder }, func(f *Folder, id SessionID) error {
+			return logLife(f, id, func() {})
+		}},
+		"log in a folder exchanged": {"", func(o outside) string { return o.folder }, func(f *Folder, id SessionID) error {
+			return logLife(f, id, func() {
+				if _, found, err := f.lookup(ScrollbackName(id)); !found {
+					t.Errorf("the log was made elsewhere: %v", err)
+				}
+			})
 		}},
 		"replies swept": {replySuffix, func(o outside) string { return o.folder }, func(f *Folder, id SessionID) error {
 			unix.Mkdirat(int(f.dir.Fd()), string(id)+replySuffix, 0o700)
@@ -124,8 +142,8 @@ func TestSwappedBetweenCheckAndUse(t *testing.T) {
 			}
 			stop, swapping, swaps := make(chan struct{}), sync.WaitGroup{}, atomic.Int64{}
 			swapping.Go(func() { exchange(at, real, bait, &swaps, stop) })
-			done, deadline := 0, time.Now().Add(20*time.Second)
-			for n := 0; (n < swapRounds() || swaps.Load() < swapsMin || done == 0) && time.Now().Before(deadline); n++ {
+			n, done, deadline := 0, 0, time.Now().Add(within)
+			for ; (n < rounds || swaps.Load() < swapsMin || done == 0) && time.Now().Before(deadline); n++ {
 				layBait(at, real, bait, c.target(o))
 				if c.use(f, id) == nil { // whatever else it says, it did nothing outside
 					done++
@@ -133,12 +151,35 @@ func TestSwappedBetweenCheckAndUse(t *testing.T) {
 			}
 			close(stop)
 			swapping.Wait()
-			if swaps.Load() < swapsMin || done == 0 {
-				t.Errorf("%d exchanges, %d went through: the test shows nothing", swaps.Load(), done)
+			if n < rounds || swaps.Load() < swapsMin || done == 0 {
+				t.Errorf("%d rounds of %d, %d exchanges, %d went through: the test shows less than it says", n, rounds, swaps.Load(), done)
 			}
 			o.requireUntouched(t)
+			ran, swapped = ran+n, swapped+int(swaps.Load())
 		})
 	}
+	chance.Tell(t, "T24 swapped under a use", 0, ran, swapped)
+}
+
+// logLife makes a log as a worker does, writes to it, lets the caller look, and destroys it.
+func logLife(f *Folder, id SessionID, look func()) error {
+	key, err := secret.NewKey()
+	if err != nil {
+		return err
+	}
+	defer key.Destroy()
+	place, err := vfs.OS{}.OpenAnchor("test.anchor", f.Held())
+	if err != nil {
+		return err
+	}
+	defer place.Close("test.close")
+	log, err := scrollback.Create(place, ScrollbackName(id), key, scrollback.Options{})
+	if err != nil {
+		return err
+	}
+	err = log.Append([]byte("a line\r\n"))
+	look()
+	return errors.Join(err, log.Destroy())
 }
 
 // layBait sees to it that one of two names is a link, and not both.

@@ -22,7 +22,7 @@ func leave(t testing.TB, f *Folder, id SessionID) {
 	t.Helper()
 	r := reserve(t, f, id)
 	e := listen(t, r)
-	for _, dir := range []string{f.ScrollbackPath(id), filepath.Join(f.Path(), string(id)+replySuffix)} {
+	for _, dir := range []string{filepath.Join(f.Path(), ScrollbackName(id)), filepath.Join(f.Path(), string(id)+replySuffix)} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}

@@ -26,6 +26,9 @@ func (l *LifecycleListener) Serve(context.Context, InstanceID, func(Signal) Ack)
 	return fmt.Errorf("serve lifecycle requests: %w", errors.ErrUnsupported)
 }
 
+// Held is the path: there is none to a descriptor's folder.
+func (f *Folder) Held() string { return f.path }
+
 func listenStream(*Folder, string) (*net.UnixListener, error) { return nil, errors.ErrUnsupported }
 
 func listenDatagrams(*Folder, string) (*net.UnixConn, error) { return nil, errors.ErrUnsupported }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 )
 
 // Windows needs named pipes with a protected DACL and an exclusive HANDLE in place of all this.
@@ -23,11 +22,8 @@ type Folder struct{ path string }
 func OpenFolder(path string) (*Folder, error) { return nil, unsupported("open worker folder " + path) }
 
 func (f *Folder) Path() string { return f.path }
+func (f *Folder) Held() string { return f.path }
 func (f *Folder) Close()       {}
-
-func (f *Folder) ScrollbackPath(id SessionID) string {
-	return filepath.Join(f.path, string(id)+scrollbackSuffix)
-}
 
 func (f *Folder) Reserve(SessionID) (*Reservation, error) { return nil, unsupported("reserve session") }
 

@@ -4,6 +4,10 @@ package failpoint
 
 // The points of spawnd: its start, a launch, what it does for its callers, a terminal's end, its own end.
 const (
+	ReserveOpened   Point = "reserve.opened"   // a lock file is open, made perhaps, and not locked
+	ReserveLocked   Point = "reserve.locked"   // it is, whatever its name stands for by now
+	ReserveCompared Point = "reserve.compared" // and the name still stands for it: the session is ours
+
 	HostLocked     Point = "open.locked"           // the first of the two locks is held
 	WorkersLocked  Point = "open.workers_locked"   // both are
 	TreeLoaded     Point = "open.tree_loaded"      // and nothing was looked at
@@ -76,6 +80,7 @@ const (
 )
 
 var spawndPoints = [...]Point{
+	ReserveOpened, ReserveLocked, ReserveCompared,
 	HostLocked, WorkersLocked, TreeLoaded, RepliesSwept, AdoptGreeted, AdoptDismissed, AdoptSwept, WorkersAdopted, PanesDriven, PanesKept,
 	StaleControl, ControlBound, PageBound, Serving, CallAccepted, CallRead, CallDone, AnswerTorn, CallAnswered, PanePlaced, LaunchReserved,
 	LaunchForked, LaunchHanded, LaunchReady, LaunchScoped, LaunchGreeted, StartTorn, LaunchStarted, LaunchAbandoned, LaunchKilled, LaunchSwept,

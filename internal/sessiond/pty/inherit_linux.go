@@ -26,14 +26,18 @@ const signalMax = 31
 // caught takes what catchIgnored diverts. Nobody reads it: a full channel drops signals, which is what ignoring means.
 var caught = make(chan os.Signal, 1)
 
-// catchIgnored turns each ignored signal of this process into a caught one. Ignoring is inherited through execve, a handler
-// is not; a shell that ignores SIGPIPE or SIGHUP since its birth breaks pipelines and hang-ups in ways no user finds.
-func catchIgnored() {
+// catchIgnored turns each ignored signal of this process into a caught one, until the returned function is called. Ignoring is inherited
+// through execve, a handler is not; a shell that ignores SIGPIPE or SIGHUP since its birth breaks pipelines and hang-ups in ways no user
+// finds. But catching has the kernel save this process's registers where nobody wipes them, so it lasts no longer than it must.
+func catchIgnored() (ignoreAgain func()) {
+	var those []os.Signal
 	for sig := syscall.Signal(1); sig <= signalMax; sig++ {
 		if sig != syscall.SIGKILL && sig != syscall.SIGSTOP && ignored(sig) {
 			signal.Notify(caught, sig)
+			those = append(those, sig)
 		}
 	}
+	return ignoring(those)
 }
 
 // sigaction is the kernel's struct, of which only the first word matters here: SIG_IGN is 1.

@@ -115,7 +115,7 @@ func prepare(slave *os.File, cols, rows uint16) error {
 
 // fork starts path as leader of a new session whose controlling terminal is slave.
 func fork(path string, o Options, slave *os.File) (int, error) {
-	catchIgnored()
+	defer catchIgnored()() // ForkExec returns after execve
 	sealDescriptors()
 	fd := slave.Fd()
 	failpoint.Pass(failpoint.BeforeFork)
@@ -128,6 +128,15 @@ func fork(path string, o Options, slave *os.File) (int, error) {
 	}
 	failpoint.Pass(failpoint.AfterFork)
 	return pid, nil
+}
+
+// ignoring returns what ignores the signals. Of none, signal.Ignore would take all.
+func ignoring(those []os.Signal) func() {
+	return func() {
+		if len(those) > 0 {
+			signal.Ignore(those...)
+		}
+	}
 }
 
 // Pid is the process id, session id and process group id of the program. It means nothing after Wait has returned.

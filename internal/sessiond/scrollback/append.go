@@ -44,7 +44,7 @@ func (l *Log) appendRecord(text []byte, clean bool) error {
 		return errSpent
 	}
 	if l.record == nil {
-		l.record = make([]byte, l.recordBytes+recordOverheadBytes)
+		l.record = make([]byte, l.longestRecord())
 	}
 	size := int64(len(text))
 	fresh, err := l.admit(size, l.rotationDue(size, clean))

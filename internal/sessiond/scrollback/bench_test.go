@@ -18,7 +18,8 @@ func benchLog(b *testing.B) *Log {
 	if err != nil {
 		b.Fatal(err)
 	}
-	l, err := Create(vfs.OS{}, filepath.Join(b.TempDir(), "log"), key, Options{})
+	path := filepath.Join(b.TempDir(), "log")
+	l, err := Create(openOuter(b, vfs.OS{}, path), filepath.Base(path), key, Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -9,21 +9,27 @@ import "unsafe"
 // segment
 //
 //	  bytes                    exact ciphertext and framing
-//	+ ReplayCopies × plain     the buffer a replay returns, and as much again for what it works in
+//	+ ReplayCopies × plain     the buffer a replay returns, and as much again for its copy on the way out
 //	+ allocated                measured storage, at least the length in whole blocks
 //	+ inodeBytes + entryBytes  the file itself
 //
 // and once per log
 //
 //	  allocated of the directory, at least directoryBytesMin, + inodeBytes + entryBytes
-//	+ bookkeeping              this Log, its path, its list of segments, its record buffer
+//	+ bookkeeping              this Log, its name, its list of segments, its record buffers
+//
+// What a replay reads the files through is the record buffer; a capture has two more like it. What else waits to be sent
+// with a replay, and the rows that are made of a capture, are the caller's to bound.
 //
 // Before a record is admitted the sum is made with the record in it, and whole oldest segments go
 // until it is within the limit. Storage is only known once written, so it is measured whenever a
 // file grows by a block, and a file system that takes more than expected costs older segments.
 const (
-	// ReplayCopies is how often a byte of text is charged for replays: as a part of the one returned, and of the scratch.
+	// ReplayCopies is how often a byte of text is charged for replays: as a part of the one returned, and of its copy.
 	ReplayCopies = 2
+	// recordBuffers is how many buffers with room for one longest record there may be: the log's own, and while it is read
+	// back those of a Tail, for what it has read of a file and for the text of a piece.
+	recordBuffers = 3
 
 	blockBytes        = 4096 // pages of tmpfs, default blocks of ext4, xfs, btrfs
 	directoryBytesMin = 4096
@@ -54,7 +60,7 @@ func emptySegment() segment { return segment{allocated: blockBytes} }
 func (l *Log) charge() int64 { return l.fixedCharge() + l.used }
 
 func (l *Log) fixedCharge() int64 {
-	bookkeeping := int64(unsafe.Sizeof(*l)) + int64(len(l.path)) + int64(cap(l.record)) +
+	bookkeeping := int64(unsafe.Sizeof(*l)) + int64(len(l.name)) + recordBuffers*int64(cap(l.record)) +
 		int64(cap(l.segments))*int64(unsafe.Sizeof(segment{}))
 	return max(l.dirAllocated, directoryBytesMin) + inodeBytes + entryBytes + bookkeeping
 }
@@ -66,10 +72,10 @@ func (s *segment) growth(n int64) int64 {
 }
 
 // recordThatFits is the longest plaintext of which one record, alone in a log with room for
-// charge, is sure to be admitted. Such a byte is charged once in the record buffer, once as
+// charge, is sure to be admitted. Such a byte is charged once in each record buffer, once as
 // ciphertext, ReplayCopies times, and once as storage, that rounded up by a block.
 func recordThatFits(charge int64) int {
 	empty := emptySegment()
-	const perByte = 3 + ReplayCopies
+	const perByte = recordBuffers + 2 + ReplayCopies
 	return int((charge - empty.charge() - blockBytes - perByte*recordOverheadBytes) / perByte)
 }

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"spawn/internal/chance"
 	"spawn/internal/sessiond/vfs"
 )
 
@@ -36,7 +37,7 @@ func checkBounds(t *testing.T, l *Log) {
 	}
 	var length, storage int64
 	for _, name := range append(names, ".") {
-		st, err := os.Lstat(filepath.Join(l.path, name))
+		st, err := os.Lstat(filepath.Join(folderOf(l), name))
 		must(t, err)
 		storage += st.Sys().(*syscall.Stat_t).Blocks * 512
 		if name != "." {
@@ -46,8 +47,9 @@ func checkBounds(t *testing.T, l *Log) {
 	if length != s.Stored {
 		t.Fatalf("files hold %d, the books say %d", length, s.Stored)
 	}
-	// What it really costs: storage, page cache, a replay and its copy, the record buffer.
-	if real := storage + length + 2*s.Text + int64(cap(l.record)); real > s.Charged {
+	// What it really costs: storage, page cache, inodes and names, a replay and its copy, the record buffer and a capture's two.
+	const inode, entry = 1024, 512
+	if real := storage + length + int64(len(names)+1)*(inode+entry) + 2*s.Text + 3*int64(cap(l.record)); real > s.Charged {
 		t.Fatalf("really %d, charged %d", real, s.Charged)
 	}
 }
@@ -58,7 +60,7 @@ func TestChargeHolds(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		return func() int { return 1 << r.IntN(18) * (1 + r.IntN(3)) / 2 }
 	}
-	seed := rand.Uint64()
+	seed := chance.Seed(t)
 	for name, c := range map[string]struct {
 		o    Options
 		size func() int
@@ -105,12 +107,38 @@ func TestChargeHolds(t *testing.T) {
 	}
 }
 
+// What a capture works in is as much as two record buffers, of whatever size the log is, and is charged from the first record on.
+func TestCaptureStaysWithinItsCharge(t *testing.T) {
+	for _, o := range []Options{{}, {MaxLogBytes: 64 << 10}} {
+		l := newLog(t, vfs.OS{}, o)
+		for range 300 {
+			must(t, l.Append(make([]byte, 3000)))
+		}
+		free := Log{segments: l.segments, name: l.name, dirAllocated: l.dirAllocated}
+		if extra := l.fixedCharge() - free.fixedCharge(); extra < 3*int64(cap(l.record)) || cap(l.record) < l.recordBytes {
+			t.Errorf("%+v: %d charged for buffers, a record has %d", o, extra, cap(l.record))
+		}
+		tail := openTail(t, l)
+		defer tail.Close()
+		for pieces := 0; tail.Older(); {
+			for more := true; more; pieces++ {
+				piece, err := tail.Read(nil)
+				must(t, err)
+				if cap(tail.buf)+len(piece) > 2*cap(l.record) {
+					t.Fatalf("%+v: piece %d takes %d and %d, a record buffer has %d", o, pieces, cap(tail.buf), len(piece), cap(l.record))
+				}
+				more = len(piece) > 0
+			}
+		}
+	}
+}
+
 // Whatever size a log is allowed to have, its longest record fits it.
 func TestLongestRecordFitsEveryLog(t *testing.T) {
 	text := make([]byte, MaxRecordBytes)
 	made := 0
 	for most := 10_000; most <= 500_000; most += 1_999 {
-		l, err := create(vfs.OS{}, filepath.Join(t.TempDir(), "log"), fixedAEAD(t), Options{MaxLogBytes: most})
+		l, err := createAt(t, vfs.OS{}, filepath.Join(t.TempDir(), "log"), Options{MaxLogBytes: most})
 		if err != nil {
 			continue // too small, as it said
 		}
@@ -137,7 +165,7 @@ func TestNamesAreReused(t *testing.T) {
 		if want := fmt.Sprintf("seg-%08d.log", i%MaxFiles+1); l.segments[len(l.segments)-1].name() != want {
 			t.Fatalf("segment %d is %s, want %s", i, l.segments[len(l.segments)-1].name(), want)
 		}
-		st, err := os.Stat(filepath.Join(l.path, l.segments[len(l.segments)-1].name()))
+		st, err := os.Stat(filepath.Join(folderOf(l), l.segments[len(l.segments)-1].name()))
 		must(t, err)
 		if st.Size() != recordOverheadBytes+1 {
 			t.Fatalf("segment %d was appended to an old file: %d bytes", i, st.Size())
@@ -145,7 +173,8 @@ func TestNamesAreReused(t *testing.T) {
 	}
 }
 
-// greedyFS claims that each file takes so much storage, as a file system that allocates ahead.
+// greedyFS claims that each file, and the directory, takes so much storage: more than its length, as a file system that
+// allocates ahead, or nothing at all, as one that keeps short files within its own records or has not allocated yet.
 type greedyFS struct {
 	vfs.FS
 	claim int64
@@ -161,8 +190,13 @@ type greedyFile struct {
 	claim int64
 }
 
-func (g greedyFS) OpenDir(op vfs.Op, path string) (vfs.Dir, error) {
-	d, err := g.FS.OpenDir(op, path)
+func (g greedyFS) OpenAnchor(op vfs.Op, path string) (vfs.Dir, error) {
+	d, err := g.FS.OpenAnchor(op, path)
+	return greedyDir{d, g.claim}, err
+}
+
+func (g greedyDir) OpenPrivate(op vfs.Op, name string) (vfs.Dir, error) {
+	d, err := g.Dir.OpenPrivate(op, name)
 	return greedyDir{d, g.claim}, err
 }
 
@@ -172,6 +206,12 @@ func (g greedyDir) Create(op vfs.Op, name string) (vfs.File, error) {
 }
 
 func (g greedyFile) Allocated(vfs.Op) (int64, error) { return g.claim, nil }
+func (g greedyDir) Allocated(op vfs.Op) (int64, error) {
+	if g.claim == 0 {
+		return 0, nil
+	}
+	return g.Dir.Allocated(op)
+}
 
 func TestGreedyStorageCostsOlderSegments(t *testing.T) {
 	for claim, segments := range map[int64]int{1 << 20: 6, 4 << 20: 1} {
@@ -185,6 +225,28 @@ func TestGreedyStorageCostsOlderSegments(t *testing.T) {
 		if s := l.Stats(); s.Segments != segments || int64(len(replay(t, l))) != s.Text {
 			t.Errorf("claim %d: %+v, want %d segments", claim, s, segments)
 		}
+	}
+}
+
+// Where the system says that nothing is allocated, the floors count: whole blocks of each file's length, and of the folder.
+func TestStorageThatIsNotReportedIsCharged(t *testing.T) {
+	const block, perName, folder = 4096, 1024 + 512, 4096
+	for name, size := range map[string]int{"short files": 1, "a block and a byte": block, "several blocks": 3*block + 100} {
+		t.Run(name, func(t *testing.T) {
+			l := newLog(t, greedyFS{vfs.OS{}, 0}, Options{SegmentBytes: 1})
+			for range 20 {
+				must(t, l.Append(make([]byte, size)))
+			}
+			least, s := int64(folder+perName), l.Stats()
+			for _, file := range files(t, l) {
+				st, err := os.Lstat(filepath.Join(folderOf(l), file))
+				must(t, err)
+				least += st.Size() + perName + (st.Size()+block-1)/block*block
+			}
+			if least += 2 * s.Text; s.Segments != 20 || s.Charged < least {
+				t.Errorf("charged %d, want at least %d; %+v", s.Charged, least, s)
+			}
+		})
 	}
 }
 
@@ -227,8 +289,13 @@ type countingDir struct {
 	created *int
 }
 
-func (c countingFS) OpenDir(op vfs.Op, path string) (vfs.Dir, error) {
-	d, err := c.FS.OpenDir(op, path)
+func (c countingFS) OpenAnchor(op vfs.Op, path string) (vfs.Dir, error) {
+	d, err := c.FS.OpenAnchor(op, path)
+	return countingDir{d, c.created}, err
+}
+
+func (c countingDir) OpenPrivate(op vfs.Op, name string) (vfs.Dir, error) {
+	d, err := c.Dir.OpenPrivate(op, name)
 	return countingDir{d, c.created}, err
 }
 

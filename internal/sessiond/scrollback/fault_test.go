@@ -9,9 +9,15 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
-	"os"
+	"io/fs"
+	"maps"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -62,12 +68,12 @@ func (tp tape) checkNonces(t *testing.T) {
 // wipeStep is when life wipes: after the log has been full.
 const wipeStep = 21
 
-// life is a log's life: appends with rotation and dropping, a wipe, more appends, with replays in
-// between. It checks after each step what must hold whatever goes wrong, and returns the log
-// (nil if it could not be made) and the first error of an append or wipe.
-func life(t *testing.T, files *vfs.Faulty, dir string) (l *Log, failed error) {
+// life is a log's life: it takes over a folder with an old segment in it, then come appends with rotation and dropping, a
+// wipe, more appends, with replays and captures in between. It checks after each step what must hold whatever goes wrong,
+// and returns the log (nil if it could not be made) and the first error of an append or wipe.
+func life(t *testing.T, outer vfs.Dir) (l *Log, failed error) {
 	t.Helper()
-	l, err := create(files, dir, fixedAEAD(t), Options{SegmentBytes: 600, MaxLogBytes: 40 << 10})
+	l, err := create(outer, "log", fixedAEAD(t), Options{SegmentBytes: 600, MaxLogBytes: 40 << 10})
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +97,10 @@ func life(t *testing.T, files *vfs.Faulty, dir string) (l *Log, failed error) {
 		if failed == nil && i == wipeStep-1 && l.Stats().FirstSeq == 1 {
 			t.Fatal("nothing was dropped: the life is too short")
 		}
-		if i%6 == 5 {
+		switch i % 6 {
+		case 3:
+			checkTail(t, l, whole)
+		case 5:
 			checkReplay(t, l, whole)
 		}
 	}
@@ -106,46 +115,105 @@ func checkReplay(t *testing.T, l *Log, whole string) {
 	if err != nil && (got != "" || string(out) != "head") {
 		t.Fatalf("error %v came with %q", err, out)
 	}
+	requireRetained(t, l, got, whole, err)
+}
+
+// checkTail wants the same of a capture, whose stretches are whole or an error: what was read before one is the newest.
+func checkTail(t *testing.T, l *Log, whole string) {
+	t.Helper()
+	tail, err := l.Tail()
+	if err != nil {
+		requireRetained(t, l, "", whole, err)
+		return
+	}
+	stretches, err := readBack(t, tail, func() {})
+	got := strings.Join(stretches, "")
+	if err != nil && !strings.HasSuffix(whole, got) {
+		t.Fatalf("error %v came behind %q of %q", err, got, whole)
+	}
+	requireRetained(t, l, got, whole, err)
+}
+
+func requireRetained(t *testing.T, l *Log, got, whole string, err error) {
+	t.Helper()
 	if err == nil && (int64(len(got)) != l.Stats().Text || !strings.HasSuffix(whole, got) || (got == "") != (whole == "")) {
-		t.Fatalf("replayed %q of %q", got, whole)
+		t.Fatalf("read %q of %q", got, whole)
 	}
 	if l.disabled && !errors.Is(err, ErrDisabled) {
-		t.Fatalf("a disabled log replays: %v", err)
+		t.Fatalf("a disabled log is read: %v", err)
 	}
 }
 
-var faults = []vfs.Fault{
-	{Mode: vfs.FailCall, Err: syscall.ENOSPC}, {Mode: vfs.FailCall, Err: syscall.EIO}, {Mode: vfs.FailCall, Err: syscall.EDQUOT},
-	{Mode: vfs.FailDone, Err: syscall.EIO},
-	{Mode: vfs.ShortWrite, Err: syscall.ENOSPC, Keep: 0}, {Mode: vfs.ShortWrite, Err: syscall.ENOSPC, Keep: 1},
-	{Mode: vfs.ShortWrite, Err: syscall.EDQUOT, Keep: HeaderBytes + 7}, {Mode: vfs.ShortWrite, Err: syscall.EFBIG, Keep: -1},
-	{Mode: vfs.ShortWrite, Keep: 0}, {Mode: vfs.ShortWrite, Keep: 1}, {Mode: vfs.ShortWrite, Keep: HeaderBytes + 7}, {Mode: vfs.ShortWrite, Keep: -1},
-	{Mode: vfs.LyingWrite, Keep: 0}, {Mode: vfs.LyingWrite, Keep: 1}, {Mode: vfs.LyingWrite, Keep: HeaderBytes + 7}, {Mode: vfs.LyingWrite, Keep: -1},
+// errnos are the errors of systems that any call may return.
+var errnos = []error{
+	syscall.ENOSPC, syscall.EIO, syscall.EDQUOT, syscall.EROFS, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EACCES,
+	syscall.EINTR, syscall.EFBIG, syscall.ESTALE,
 }
 
-// Every call fails once, and once for good, in every way: live output goes on, a replay is whole
-// or nothing, no number is used twice, and what can be removed is removed.
+// cutShort are the ways in which a write goes half-way: after nothing, one byte, a header and some, all but one byte.
+func cutShort() (all []vfs.Fault) {
+	for _, keep := range []int{0, 1, HeaderBytes + 7, -1} {
+		for _, errno := range append([]error{nil}, errnos...) {
+			all = append(all, vfs.Fault{Mode: vfs.ShortWrite, Err: errno, Keep: keep})
+		}
+		all = append(all, vfs.Fault{Mode: vfs.LyingWrite, Keep: keep})
+	}
+	return all
+}
+
+// Every operation of the package fails with every error, before it did anything and after it did all, once and from then
+// on; every write is a short one and a lying one too. Live output goes on, a replay and a capture are whole or nothing, no
+// number is used twice, and what can be removed is removed. In memory, so that all of it fits into seconds.
 func TestFaultAtEveryCall(t *testing.T) {
+	faults := cutShort()
+	for _, errno := range errnos {
+		faults = append(faults, vfs.Fault{Mode: vfs.FailCall, Err: errno}, vfs.Fault{Mode: vfs.FailDone, Err: errno})
+	}
+	strikeEach(t, faults, func(*testing.T) (vfs.FS, string) { return vfs.NewCrash(), "anchor" })
+}
+
+// The same on the file system that is there, with one error of each kind.
+func TestFaultAtEveryCallOnDisk(t *testing.T) {
+	faults := []vfs.Fault{
+		{Mode: vfs.FailCall, Err: syscall.ENOSPC}, {Mode: vfs.FailDone, Err: syscall.EIO},
+		{Mode: vfs.ShortWrite, Err: syscall.EDQUOT, Keep: HeaderBytes + 7}, {Mode: vfs.ShortWrite, Keep: -1}, {Mode: vfs.LyingWrite, Keep: 1},
+	}
+	strikeEach(t, faults, func(t *testing.T) (vfs.FS, string) { return vfs.OS{}, t.TempDir() })
+}
+
+// strikeEach lives lives with each fault at call 1, 2, 3, … until it strikes no more, and wants every operation of the
+// source to have been struck.
+func strikeEach(t *testing.T, faults []vfs.Fault, fresh func(*testing.T) (vfs.FS, string)) {
+	all, writes := operations(t)
 	for _, fault := range faults {
 		for _, fault.On = range []bool{false, true} {
 			t.Run(fmt.Sprintf("mode %d keep %d %v on %v", fault.Mode, fault.Keep, fault.Err, fault.On), func(t *testing.T) {
-				dir := filepath.Join(t.TempDir(), "log")
-				for fault.At = 1; strike(t, fault, dir); fault.At++ {
+				want, struck := all, map[vfs.Op]int{}
+				if fault.Mode == vfs.ShortWrite || fault.Mode == vfs.LyingWrite {
+					want = writes
 				}
-				if fault.At < 30 {
-					t.Errorf("only %d calls", fault.At)
+				files, base := fresh(t)
+				for fault.At = 1; strike(t, fault, files, base, struck); fault.At++ {
+				}
+				if got := slices.Sorted(maps.Keys(struck)); !slices.Equal(got, want) {
+					t.Errorf("%d calls, struck %v, the source has %v", fault.At, got, want)
 				}
 			})
 		}
 	}
 }
 
-// strike lives one life with one fault in it, and tells whether it struck.
-func strike(t *testing.T, fault vfs.Fault, dir string) bool {
+// strike lives one life with one fault in it, notes what it struck, and tells whether it did.
+func strike(t *testing.T, fault vfs.Fault, disk vfs.FS, base string, struck map[vfs.Op]int) bool {
 	t.Helper()
 	var written tape
-	files := &vfs.Faulty{FS: vfs.OS{}, Fault: fault, Tap: written.tap}
-	l, failed := life(t, files, dir)
+	plantSegment(t, disk, base)
+	files := &vfs.Faulty{FS: disk, Tap: written.tap}
+	outer, err := files.OpenAnchor("test.anchor", base)
+	must(t, err)
+	files.Fault = fault
+	files.Fault.At += files.Calls()
+	l, failed := life(t, outer)
 	if failed != nil && fault.Err != nil && !errors.Is(failed, fault.Err) {
 		t.Fatalf("call %d: error %v hides its cause", fault.At, failed)
 	}
@@ -153,15 +221,88 @@ func strike(t *testing.T, fault vfs.Fault, dir string) bool {
 		t.Fatalf("call %d: error %v without a fault", fault.At, failed)
 	}
 	written.checkNonces(t)
-	struck := files.Struck()
+	if l != nil {
+		before := hits(files)
+		if err := l.Destroy(); (err != nil) != (hits(files) > before) {
+			t.Fatalf("call %d: %d faults, and Destroy says %v", fault.At, hits(files)-before, err)
+		}
+	}
+	for op, n := range files.Hits() {
+		struck[op] += n
+	}
+	struckAny := files.Struck()
 	files.Fault = vfs.Fault{} // space is back
 	if l != nil {
 		must(t, l.Destroy())
-		if _, err := os.Lstat(dir); err == nil {
-			t.Fatalf("call %d: the folder is left", fault.At)
+		if _, err := outer.Look("test.look", "log"); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("call %d: the folder is left: %v", fault.At, err)
 		}
 	}
-	return struck
+	must(t, outer.Close("test.close"))
+	return struckAny
+}
+
+func hits(files *vfs.Faulty) (n int) {
+	for _, of := range files.Hits() {
+		n += of
+	}
+	return n
+}
+
+// plantSegment leaves what a worker that was killed leaves.
+func plantSegment(t *testing.T, disk vfs.FS, base string) {
+	t.Helper()
+	outer, err := disk.OpenAnchor("test.anchor", base)
+	must(t, err)
+	dir, err := outer.OpenPrivate("test.open", "log")
+	must(t, err)
+	if _, err := dir.Look("test.look", "seg-00000007.log"); errors.Is(err, fs.ErrNotExist) { // else a life that never began left it
+		old, err := dir.Create("test.create", "seg-00000007.log")
+		must(t, err, old.Close("test.close"))
+	}
+	must(t, dir.Close("test.close"), outer.Close("test.close"))
+}
+
+// operations are the labels of file calls that the package's source holds, and those of them that write.
+func operations(t *testing.T) (all, writes []vfs.Op) {
+	t.Helper()
+	paths, err := filepath.Glob("*.go")
+	must(t, err)
+	label := regexp.MustCompile(`^"([a-z]+\.[a-z]+)"$`)
+	seen, written := map[vfs.Op]bool{}, map[vfs.Op]bool{}
+	labelOf := func(n ast.Node) (vfs.Op, bool) {
+		lit, ok := n.(*ast.BasicLit)
+		if !ok || lit.Kind != token.STRING {
+			return "", false
+		}
+		m := label.FindStringSubmatch(lit.Value)
+		return vfs.Op(strings.Trim(lit.Value, `"`)), m != nil
+	}
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		must(t, err)
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			if op, ok := labelOf(n); ok {
+				seen[op] = true
+			}
+			if call, ok := n.(*ast.CallExpr); ok && len(call.Args) > 0 {
+				if sel, ok := call.Fun.(*ast.SelectorExpr); ok && sel.Sel.Name == "Write" {
+					if op, ok := labelOf(call.Args[0]); ok {
+						written[op] = true
+					}
+				}
+			}
+			return true
+		})
+	}
+	all, writes = slices.Sorted(maps.Keys(seen)), slices.Sorted(maps.Keys(written))
+	if len(all) < 15 || len(writes) < 1 {
+		t.Fatalf("the source has only %v, %v", all, writes)
+	}
+	return all, writes
 }
 
 // The failing append's number is gone although nothing of its record is: a second log that went on

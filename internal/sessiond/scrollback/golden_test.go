@@ -33,7 +33,7 @@ func TestGoldenSegment(t *testing.T) {
 	for _, text := range goldenTexts {
 		must(t, l.Append([]byte(text)))
 	}
-	path := filepath.Join(l.path, "seg-00000001.log")
+	path := filepath.Join(folderOf(l), "seg-00000001.log")
 	got, err := os.ReadFile(path)
 	must(t, err)
 	if *update {

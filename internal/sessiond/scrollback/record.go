@@ -36,6 +36,9 @@ type kind uint8
 // kind: a wipe removes the files and writes nothing.
 const kindHistory kind = 1
 
+// longestRecord is what a record of this log has at most, in a file.
+func (l *Log) longestRecord() int { return l.recordBytes + recordOverheadBytes }
+
 func (l *Log) setNonce(seq uint64) { binary.LittleEndian.PutUint64(l.nonce[:8], seq) }
 
 // seal makes the whole record for text in l.record, where it stays until the next one.

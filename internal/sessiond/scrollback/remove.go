@@ -24,22 +24,34 @@ func (l *Log) Wipe() error {
 // Destroy removes the segments and the folder. It tries everything whatever fails, and may be
 // called again to try what is left.
 func (l *Log) Destroy() error {
-	l.disabled = true
+	l.disabled, l.record = true, nil
+	failed := l.removeAll()
+	if len(l.segments) == 0 {
+		failed = errors.Join(failed, l.closeFolder(), l.removeFolder())
+	}
+	if failed != nil {
+		return fmt.Errorf("destroy scrollback %s: %w", l.name, failed)
+	}
+	return nil
+}
+
+func (l *Log) closeFolder() error {
 	if l.dir == nil {
 		return nil
 	}
-	if err := l.removeAll(); err != nil {
-		return fmt.Errorf("destroy scrollback: %w", err)
+	dir := l.dir
+	l.dir = nil
+	return dir.Close("directory.close")
+}
+
+func (l *Log) removeFolder() error {
+	if l.outer == nil {
+		return nil
 	}
-	closed := l.dir.Close()
-	l.dir, l.record = nil, nil
-	removed := l.fs.RemoveDir("directory.remove", l.path)
-	if errors.Is(removed, fs.ErrNotExist) {
-		removed = nil
+	if err := l.outer.RemoveDir("directory.remove", l.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	if err := errors.Join(closed, removed); err != nil {
-		return fmt.Errorf("destroy scrollback: %w", err)
-	}
+	l.outer = nil
 	return nil
 }
 

@@ -70,15 +70,15 @@ func (l *Log) readRun(out []byte, run []segment) error {
 // readSegment appends the text of one segment to out. The file must hold exactly the records that
 // memory lists, and then end.
 func (l *Log) readSegment(out []byte, seg segment) (_ []byte, err error) {
-	file, err := l.dir.Open("segment.open", seg.name())
+	file, err := l.dir.Open("replay.open", seg.name())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &DamageError{seg.name(), seg.first, "the file is missing"}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("record %d: %w", seg.first, err)
 	}
-	defer file.Close("segment.close") // read-only: nothing to lose
-	in := window{file: file, buf: l.record}
+	defer file.Close("replay.close") // read-only: nothing to lose
+	in := window{file: file, op: "replay.read", buf: l.record}
 	textLeft := seg.plain
 	for seq := seg.first; seq <= seg.last; seq++ {
 		before := len(out)
@@ -145,6 +145,7 @@ func (l *Log) readRecord(out []byte, in *window, seq uint64, textLeft int64, seg
 // window reads a file through a buffer that holds one longest record.
 type window struct {
 	file       vfs.File
+	op         vfs.Op // of each read
 	buf        []byte
 	start, end int // buf[start:end] is read and not yet skipped
 }
@@ -155,7 +156,7 @@ func (w *window) peek(n int) ([]byte, error) {
 	for w.end-w.start < n {
 		w.end = copy(w.buf, w.buf[w.start:w.end])
 		w.start = 0
-		got, err := w.file.Read("segment.read", w.buf[w.end:])
+		got, err := w.file.Read(w.op, w.buf[w.end:])
 		w.end += got
 		if err == io.EOF {
 			break

@@ -42,6 +42,9 @@ const (
 	// segmentsPerLog sizes the default segment of a lowered log, so that dropping the oldest one
 	// costs a part of the history and not all of it.
 	segmentsPerLog = 8
+	// recordsPerLog sizes the longest record of a lowered log, for which there are several buffers: they would take up half of
+	// a small one.
+	recordsPerLog = 64
 )
 
 // ErrDisabled says that the log is gone: an earlier append failed and could not be undone, or the
@@ -71,10 +74,10 @@ type Options struct {
 
 // Log is one worker's history. It is not safe for concurrent use: the worker's loop owns it.
 type Log struct {
-	fs   vfs.FS
-	path string
-	dir  vfs.Dir // nil once destroyed
-	aead cipher.AEAD
+	outer vfs.Dir // the folder that holds the log's own; nil once that is removed
+	name  string  // of the log's folder in it
+	dir   vfs.Dir // the log's folder; nil once destroyed
+	aead  cipher.AEAD
 
 	segmentCharge int64 // charge at which rotation is due
 	chargeMax     int64
@@ -106,24 +109,25 @@ type segment struct {
 
 func (s segment) name() string { return fmt.Sprintf("seg-%08d.log", s.slot) }
 
-// Create makes an empty log in the directory dir, which it makes 0700 or takes over from a
-// worker that is gone, whose segments it removes: without their key they are noise. The key must
+// Create makes an empty log in the directory name of outer, which it makes 0700 or takes over from a
+// worker that is gone, whose segments it removes: without their key they are noise. outer stays the
+// caller's, and open until the log is destroyed: from it alone the log's folder is ever reached. The key must
 // outlive the log and serve no other one, because both would start at the same nonce.
-func Create(files vfs.FS, dir string, key *secret.Key, o Options) (*Log, error) {
-	return create(files, dir, key.AEAD(), o)
+func Create(outer vfs.Dir, name string, key *secret.Key, o Options) (*Log, error) {
+	return create(outer, name, key.AEAD(), o)
 }
 
-func create(files vfs.FS, dir string, aead cipher.AEAD, o Options) (*Log, error) {
-	l := &Log{fs: files, path: dir, aead: aead, next: 1, segments: make([]segment, 0, MaxFiles)}
+func create(outer vfs.Dir, name string, aead cipher.AEAD, o Options) (*Log, error) {
+	l := &Log{outer: outer, name: name, aead: aead, next: 1, segments: make([]segment, 0, MaxFiles)}
 	if err := l.setBounds(o); err != nil {
-		return nil, fmt.Errorf("create scrollback %s: %w", dir, err)
+		return nil, fmt.Errorf("create scrollback %s: %w", name, err)
 	}
 	var err error
-	if l.dir, err = files.OpenDir("scrollback.open", dir); err != nil {
-		return nil, fmt.Errorf("create scrollback: %w", err)
+	if l.dir, err = outer.OpenPrivate("scrollback.open", name); err != nil {
+		return nil, fmt.Errorf("create scrollback %s: %w", name, err)
 	}
 	if err := l.takeOver(); err != nil {
-		return nil, errors.Join(fmt.Errorf("create scrollback: %w", err), l.dir.Close())
+		return nil, errors.Join(fmt.Errorf("create scrollback %s: %w", name, err), l.dir.Close("directory.close"))
 	}
 	return l, nil
 }
@@ -144,7 +148,7 @@ func (l *Log) setBounds(o Options) error {
 	if l.segmentCharge == 0 {
 		l.segmentCharge = min(SegmentBytesDefault, l.chargeMax/segmentsPerLog)
 	}
-	l.recordBytes = min(MaxRecordBytes, recordThatFits(l.chargeMax-l.fixedCharge()))
+	l.recordBytes = min(MaxRecordBytes, int(l.chargeMax/recordsPerLog), recordThatFits(l.chargeMax-l.fixedCharge()))
 	if l.recordBytes < recordBytesMin {
 		return fmt.Errorf("max-log-bytes %d has no room for one record of %d bytes", l.chargeMax, recordBytesMin)
 	}

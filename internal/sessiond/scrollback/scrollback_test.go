@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"spawn/internal/sessiond/secret"
@@ -42,13 +43,41 @@ func must(t testing.TB, errs ...error) {
 	}
 }
 
+// folders are the paths of the logs that createAt made; a log itself knows its name alone.
+var folders sync.Map
+
+func folderOf(l *Log) string {
+	path, _ := folders.Load(l)
+	return path.(string)
+}
+
 // newLog makes a log under the fixed key in its own folder.
 func newLog(t testing.TB, files vfs.FS, o Options) *Log {
 	t.Helper()
-	l, err := create(files, filepath.Join(t.TempDir(), "log"), fixedAEAD(t), o)
+	l, err := createAt(t, files, filepath.Join(t.TempDir(), "log"), o)
 	must(t, err)
 	t.Cleanup(func() { _ = l.Destroy() })
 	return l
+}
+
+// createAt makes a log under the fixed key in the folder path.
+func createAt(t testing.TB, files vfs.FS, path string, o Options) (*Log, error) {
+	t.Helper()
+	l, err := create(openOuter(t, files, path), filepath.Base(path), fixedAEAD(t), o)
+	if err == nil {
+		folders.Store(l, path)
+		t.Cleanup(func() { folders.Delete(l) })
+	}
+	return l, err
+}
+
+// openOuter opens the folder that path is in, until the test is over.
+func openOuter(t testing.TB, files vfs.FS, path string) vfs.Dir {
+	t.Helper()
+	outer, err := files.OpenAnchor("test.anchor", filepath.Dir(path))
+	must(t, err)
+	t.Cleanup(func() { _ = outer.Close("test.close") })
+	return outer
 }
 
 func replay(t testing.TB, l *Log) string {
@@ -61,7 +90,7 @@ func replay(t testing.TB, l *Log) string {
 // files returns the names in the log's folder.
 func files(t testing.TB, l *Log) (names []string) {
 	t.Helper()
-	entries, err := os.ReadDir(l.path)
+	entries, err := os.ReadDir(folderOf(l))
 	must(t, err)
 	for _, e := range entries {
 		names = append(names, e.Name())
@@ -178,7 +207,7 @@ func TestPlaintextNeverHitsDisk(t *testing.T) {
 		t.Fatal("the marker was never appended")
 	}
 	for _, name := range files(t, l) {
-		b, err := os.ReadFile(filepath.Join(l.path, name))
+		b, err := os.ReadFile(filepath.Join(folderOf(l), name))
 		must(t, err)
 		leaked = leaked || bytes.Contains(b, []byte(marker[:8]))
 	}
@@ -263,7 +292,7 @@ func TestFilesArePrivate(t *testing.T) {
 	l := newLog(t, vfs.OS{}, Options{SegmentBytes: 100})
 	must(t, l.Append([]byte("one")), l.Append([]byte(strings.Repeat("two", 50))))
 	for _, name := range append(files(t, l), ".") {
-		st, err := os.Lstat(filepath.Join(l.path, name))
+		st, err := os.Lstat(filepath.Join(folderOf(l), name))
 		must(t, err)
 		if want := fs.FileMode(0o600); st.Mode().IsRegular() && st.Mode() != want {
 			t.Errorf("%s has mode %v", name, st.Mode())
@@ -280,7 +309,7 @@ func TestCreateRemovesWhatAnEarlierWorkerLeft(t *testing.T) {
 	for _, name := range []string{"seg-00000001.log", "seg-00000128.log", "seg-99999999.log", "stranger"} {
 		must(t, os.WriteFile(filepath.Join(dir, name), []byte("old"), 0o644))
 	}
-	l, err := create(vfs.OS{}, dir, fixedAEAD(t), Options{})
+	l, err := createAt(t, vfs.OS{}, dir, Options{})
 	must(t, err)
 	if got := files(t, l); len(got) != 1 || got[0] != "stranger" {
 		t.Errorf("left %v", got)
@@ -289,7 +318,7 @@ func TestCreateRemovesWhatAnEarlierWorkerLeft(t *testing.T) {
 	if got := replay(t, l); got != "new" {
 		t.Errorf("replays %q", got)
 	}
-	if err := l.Destroy(); err == nil || !strings.Contains(err.Error(), dir) {
+	if err := l.Destroy(); err == nil || !strings.Contains(err.Error(), filepath.Base(dir)) {
 		t.Errorf("a folder with a stranger in it: %v", err)
 	}
 	if b, _ := os.ReadFile(filepath.Join(dir, "stranger")); string(b) != "old" {
@@ -300,10 +329,11 @@ func TestCreateRemovesWhatAnEarlierWorkerLeft(t *testing.T) {
 func TestDestroyLeavesNothingAndEndsTheLog(t *testing.T) {
 	key, err := secret.NewKey()
 	must(t, err)
-	l, err := Create(vfs.OS{}, filepath.Join(t.TempDir(), "log"), key, Options{})
+	path := filepath.Join(t.TempDir(), "log")
+	l, err := Create(openOuter(t, vfs.OS{}, path), "log", key, Options{})
 	must(t, err)
 	must(t, l.Append([]byte("text")), l.Destroy(), l.Destroy(), key.Destroy(), l.Wipe())
-	if _, err := os.Lstat(l.path); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the folder: %v", err)
 	}
 	if err := l.Append([]byte("text")); !errors.Is(err, ErrDisabled) {
@@ -330,7 +360,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		{Options{MaxLogBytes: 64 << 10}, true},
 	} {
 		dir := filepath.Join(t.TempDir(), "log")
-		l, err := create(vfs.OS{}, dir, fixedAEAD(t), c.o)
+		l, err := createAt(t, vfs.OS{}, dir, c.o)
 		if (err == nil) != c.ok {
 			t.Errorf("%+v: %v", c.o, err)
 		}

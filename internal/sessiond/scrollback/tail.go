@@ -12,7 +12,8 @@ import (
 	"spawn/internal/sessiond/vfs"
 )
 
-// PieceBytes is what Tail.Read takes from the files at most, all that belongs to a record counted. One longest record fits.
+// PieceBytes is what Tail.Read takes from the files at most, all that belongs to a record counted. One longest record fits;
+// in a lowered log, whose records are shorter, it is as much as one of those.
 const PieceBytes = MaxRecordBytes + recordOverheadBytes
 
 // ErrDropped says that text which was about to be read was dropped meanwhile, as the oldest of the log, or wiped. What is newer has
@@ -83,10 +84,10 @@ func (l *Log) holding(seq uint64) int {
 
 // Read appends the next piece of the stretch to dst, at least a record and at most PieceBytes of the files; nothing at the stretch's
 // end. On an error nothing is appended, and there is nothing more to read: ErrDropped, ErrDisabled, or what AppendReplay
-// returns; what had been decrypted is wiped. If dst has no room for PieceBytes it is copied, once, to a larger buffer, and the old one
+// returns; what had been decrypted is wiped. If dst has no room for a piece it is copied, once, to a larger buffer, and the old one
 // is the caller's to wipe.
 func (t *Tail) Read(dst []byte) ([]byte, error) {
-	room := slices.Grow(dst, PieceBytes)
+	room := slices.Grow(dst, t.log.longestRecord())
 	out, err := t.read(room)
 	if err != nil {
 		secret.Wipe(room[len(dst):cap(room)])
@@ -111,7 +112,7 @@ func (t *Tail) read(out []byte) ([]byte, error) {
 		if err != nil {
 			return out, err
 		}
-		if taken += length; taken > PieceBytes {
+		if taken += length; taken > t.log.longestRecord() {
 			break
 		}
 		before := len(out)
@@ -141,7 +142,7 @@ func (t *Tail) enter() error {
 	if t.seg.first != t.next {
 		return &DamageError{t.seg.name(), t.next, "segments do not follow each other"}
 	}
-	file, err := t.log.dir.Open("segment.open", t.seg.name())
+	file, err := t.log.dir.Open("tail.open", t.seg.name())
 	if errors.Is(err, fs.ErrNotExist) {
 		return &DamageError{t.seg.name(), t.seg.first, "the file is missing"}
 	}
@@ -149,9 +150,9 @@ func (t *Tail) enter() error {
 		return fmt.Errorf("record %d: %w", t.next, err)
 	}
 	if t.buf == nil {
-		t.buf = make([]byte, t.log.recordBytes+recordOverheadBytes) // the log's own is in use between two pieces
+		t.buf = make([]byte, t.log.longestRecord()) // the log's own is in use between two pieces
 	}
-	t.file, t.in, t.textLeft = file, window{file: file, buf: t.buf}, t.seg.plain
+	t.file, t.in, t.textLeft = file, window{file: file, op: "tail.read", buf: t.buf}, t.seg.plain
 	return nil
 }
 
@@ -181,7 +182,7 @@ func (l *Log) grown(seg segment) bool {
 
 func (t *Tail) closeFile() {
 	if t.file != nil {
-		_ = t.file.Close("segment.close") // read-only: nothing to lose
+		_ = t.file.Close("tail.close") // read-only: nothing to lose
 		t.file = nil
 	}
 }

@@ -127,14 +127,19 @@ type countedReads struct {
 	bytes int
 }
 
-func (c *countedReads) OpenDir(op vfs.Op, path string) (vfs.Dir, error) {
-	d, err := c.OS.OpenDir(op, path)
+func (c *countedReads) OpenAnchor(op vfs.Op, path string) (vfs.Dir, error) {
+	d, err := c.OS.OpenAnchor(op, path)
 	return countedDir{d, c}, err
 }
 
 type countedDir struct {
 	vfs.Dir
 	c *countedReads
+}
+
+func (d countedDir) OpenPrivate(op vfs.Op, name string) (vfs.Dir, error) {
+	inner, err := d.Dir.OpenPrivate(op, name)
+	return countedDir{inner, d.c}, err
 }
 
 func (d countedDir) Open(op vfs.Op, name string) (vfs.File, error) {
@@ -227,7 +232,7 @@ func TestTailFindsWhatWasDoneToTheFiles(t *testing.T) {
 			for range 100 {
 				must(t, l.Append([]byte("some line of some length, so that there are several files\r\n")))
 			}
-			must(t, harm(filepath.Join(l.path, l.segments[1].name())))
+			must(t, harm(filepath.Join(folderOf(l), l.segments[1].name())))
 			stretches, err := readBack(t, openTail(t, l), func() {})
 			damage := (*DamageError)(nil)
 			if !errors.As(err, &damage) || damage.Segment != l.segments[1].name() || len(stretches) != len(l.segments)-2 {

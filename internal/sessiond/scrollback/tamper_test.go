@@ -52,7 +52,7 @@ func newStore(t *testing.T) *store {
 }
 
 func (s *store) path(segment int) string {
-	return filepath.Join(s.l.path, s.l.segments[segment].name())
+	return filepath.Join(folderOf(s.l), s.l.segments[segment].name())
 }
 
 // record returns the bytes of record i of the whole store.
@@ -243,7 +243,7 @@ func TestMissingSegmentsAreRefused(t *testing.T) {
 // Every state the file has been in before.
 func TestOlderCopiesOfASegmentAreRefused(t *testing.T) {
 	l := newLog(t, vfs.OS{}, Options{})
-	path := filepath.Join(l.path, "seg-00000001.log")
+	path := filepath.Join(folderOf(l), "seg-00000001.log")
 	var older [][]byte
 	for range 10 {
 		must(t, l.Append([]byte("the same text")))
@@ -268,7 +268,7 @@ func TestOlderCopiesOfASegmentAreRefused(t *testing.T) {
 func TestEarlierTenantOfAFileNameIsRefused(t *testing.T) {
 	l := newLog(t, vfs.OS{}, Options{SegmentBytes: 1})
 	must(t, l.Append([]byte("first tenant")))
-	path := filepath.Join(l.path, "seg-00000001.log")
+	path := filepath.Join(folderOf(l), "seg-00000001.log")
 	earlier, err := os.ReadFile(path)
 	must(t, err)
 	for l.slot != 1 || l.next == 2 {
@@ -334,7 +334,7 @@ func TestForgedRecordsAreRefused(t *testing.T) {
 
 func TestSpecialFilesInPlaceOfASegmentAreRefused(t *testing.T) {
 	s := newStore(t)
-	path, aside := s.path(1), filepath.Join(s.l.path, "aside")
+	path, aside := s.path(1), filepath.Join(folderOf(s.l), "aside")
 	for what, put := range map[string]func() error{
 		"symbolic link": func() error { return os.Symlink("aside", path) },
 		"hard link":     func() error { return os.Link(aside, path) },

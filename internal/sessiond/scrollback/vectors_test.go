@@ -181,7 +181,7 @@ func replayVector(t *testing.T, path string) (out, dst []byte, err error, refuse
 		}
 	}
 	for name, b := range files {
-		must(t, os.WriteFile(filepath.Join(l.path, name), b, 0o600))
+		must(t, os.WriteFile(filepath.Join(folderOf(l), name), b, 0o600))
 	}
 	l.record = make([]byte, l.recordBytes+recordOverheadBytes)
 	dst = append(make([]byte, 0, 4096), "head"...)

@@ -24,7 +24,7 @@ func TestKeyIsInMemoryExactlyOnce(t *testing.T) {
 
 // Half a key is what the assembly keeps on its stack, and half a key is half the secret. It also
 // is in vector registers meanwhile, where a signal saves it to a stack that nobody wipes (the
-// package comment says so); so this child gets none of the runtime's signals.
+// package comment says so); so this child gets none of the runtime's signals, as no worker does.
 func TestStackKeepsNoHalfOfTheKey(t *testing.T) {
 	for part, n := range copiesInChild(t, "GODEBUG=asyncpreemptoff=1") {
 		if n != 1 {

@@ -3,6 +3,7 @@
 package vfs
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -32,7 +33,7 @@ const crashSector = 512
 
 // crashSectorsExact is the number of unsynced sectors of a file up to which all their states are tried:
 // three of each. Beyond it, only: the first n, all but one, and all as zeroes.
-const crashSectorsExact = 4
+const crashSectorsExact = 8
 
 type crashNode struct {
 	dir   bool
@@ -111,30 +112,6 @@ func (c *Crash) grow(dir bool) int {
 // OpenAnchor implements [FS]; all paths are one directory.
 func (c *Crash) OpenAnchor(Op, string) (Dir, error) { return &crashDir{c, 0}, nil }
 
-// OpenDir implements [FS]; a path is one name in the anchor.
-func (c *Crash) OpenDir(op Op, path string) (Dir, error) {
-	anchor := &crashDir{c, 0}
-	if _, ok := c.nodes[0].names[path]; !ok {
-		if err := anchor.MakeDir(op, path); err != nil {
-			return nil, err
-		}
-	}
-	return anchor.OpenDir(op, path)
-}
-
-// RemoveDir implements [FS].
-func (c *Crash) RemoveDir(op Op, path string) error {
-	anchor := &crashDir{c, 0}
-	n, err := anchor.find(op, path)
-	if err != nil {
-		return err
-	}
-	if node := c.nodes[n]; !node.dir || len(node.names) > 0 {
-		return fmt.Errorf("%s: %s is not an empty directory", op, path)
-	}
-	return anchor.Remove(op, path)
-}
-
 type crashDir struct {
 	c *Crash
 	n int
@@ -192,6 +169,13 @@ func (d *crashDir) OpenDir(op Op, name string) (Dir, error) {
 	return &crashDir{d.c, n}, nil
 }
 
+func (d *crashDir) OpenPrivate(op Op, name string) (Dir, error) {
+	if err := d.MakeDir(op, name); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	return d.OpenDir(op, name)
+}
+
 func (d *crashDir) Look(op Op, name string) (Facts, error) {
 	n, err := d.find(op, name)
 	if err != nil {
@@ -231,6 +215,17 @@ func (d *crashDir) Remove(op Op, name string) error {
 	return nil
 }
 
+func (d *crashDir) RemoveDir(op Op, name string) error {
+	n, err := d.find(op, name)
+	if err != nil {
+		return err
+	}
+	if node := d.c.nodes[n]; !node.dir || len(node.names) > 0 {
+		return fmt.Errorf("%s: %s is not an empty directory", op, name)
+	}
+	return d.Remove(op, name)
+}
+
 func (d *crashDir) Names(Op) ([]string, error) {
 	return slices.Sorted(maps.Keys(d.c.nodes[d.n].names)), nil
 }
@@ -241,7 +236,7 @@ func (d *crashDir) Sync(op Op) error {
 }
 
 func (d *crashDir) Allocated(Op) (int64, error) { return 0, nil }
-func (d *crashDir) Close() error                { return nil }
+func (d *crashDir) Close(Op) error              { return nil }
 
 type crashFile struct {
 	c    *Crash

@@ -9,32 +9,44 @@ type CrashState struct {
 	Done int    // changes and syncs that had been made, as Len counts them
 	Last Op     // the last of these; "" for none
 	What string // which of the unsynced changes were kept, for a test's message
-	FS   *Crash // all of it durable, with a log that begins anew
+	// Sampled says that a file had so many unsynced sectors that not each of their states is visited.
+	Sampled bool
+	FS      *Crash // all of it durable, with a log that begins anew
 }
 
 // States calls yield for everything that a power loss could leave: after each number of changes, with
 // each set of unsynced ones. It stops when yield returns false.
 func (c *Crash) States(yield func(CrashState) bool) {
-	for done := 0; done <= len(c.log); done++ {
-		var last Op
-		if done > 0 {
-			last = c.log[done-1].op
+	for done := range len(c.log) + 1 {
+		if !c.statesAfter(done, yield) {
+			return
 		}
-		durable, choices := c.unsynced(done)
-		picked := make([]int, len(choices))
-		for {
-			nodes := cloneNodes(durable)
-			for i, choice := range choices {
-				for _, change := range choice[picked[i]] {
-					change.apply(nodes)
-				}
+	}
+}
+
+// Final is States for a power loss now, behind all changes.
+func (c *Crash) Final(yield func(CrashState) bool) { c.statesAfter(len(c.log), yield) }
+
+// statesAfter tells whether yield wants more.
+func (c *Crash) statesAfter(done int, yield func(CrashState) bool) bool {
+	var last Op
+	if done > 0 {
+		last = c.log[done-1].op
+	}
+	durable, choices, sampled := c.unsynced(done)
+	picked := make([]int, len(choices))
+	for {
+		nodes := cloneNodes(durable)
+		for i, choice := range choices {
+			for _, change := range choice[picked[i]] {
+				change.apply(nodes)
 			}
-			if !yield(CrashState{done, last, fmt.Sprint(picked), newCrash(nodes)}) {
-				return
-			}
-			if !advance(picked, choices) {
-				break
-			}
+		}
+		if !yield(CrashState{done, last, fmt.Sprint(picked), sampled, newCrash(nodes)}) {
+			return false
+		}
+		if !advance(picked, choices) {
+			return true
 		}
 	}
 }
@@ -51,8 +63,8 @@ func advance(picked []int, choices [][][]crashChange) bool {
 }
 
 // unsynced returns what is durable after so many changes, and for each unsynced one, or group of them,
-// its possible outcomes: lists of changes to apply.
-func (c *Crash) unsynced(done int) (durable []*crashNode, choices [][][]crashChange) {
+// its possible outcomes: lists of changes to apply. sampled says that some are left out.
+func (c *Crash) unsynced(done int) (durable []*crashNode, choices [][][]crashChange, sampled bool) {
 	durable = cloneNodes(c.base)
 	var pending []crashChange
 	for _, change := range c.log[:done] {
@@ -84,8 +96,9 @@ func (c *Crash) unsynced(done int) (durable []*crashNode, choices [][][]crashCha
 	}
 	for _, n := range files {
 		choices = append(choices, sectorStates(sectors[n])...)
+		sampled = sampled || len(sectors[n]) > crashSectorsExact
 	}
-	return durable, choices
+	return durable, choices, sampled
 }
 
 // split cuts a write at the borders of sectors.

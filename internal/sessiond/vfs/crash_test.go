@@ -54,10 +54,8 @@ func write(t *testing.T, d Dir, name string, parts ...string) {
 func outcomes(t *testing.T, c *Crash) []string {
 	t.Helper()
 	seen := map[string]bool{}
-	c.States(func(s CrashState) bool {
-		if s.Done == c.Len() {
-			seen[content(t, s.FS, "a")+" "+content(t, s.FS, "b")] = true
-		}
+	c.Final(func(s CrashState) bool {
+		seen[content(t, s.FS, "a")+" "+content(t, s.FS, "b")] = true
 		return true
 	})
 	return slices.Sorted(maps.Keys(seen))
@@ -119,20 +117,24 @@ func TestCrashTearsAWrite(t *testing.T) {
 				t.Errorf("%d sectors: never leaves %d bytes that begin with %q", sectors, len(want), want[:min(4, len(want))])
 			}
 		}
+		c.Final(func(s CrashState) bool {
+			if s.Sampled != (sectors > crashSectorsExact) {
+				t.Errorf("%d sectors: sampled is %t", sectors, s.Sampled)
+			}
+			return true
+		})
 	}
 }
 
 // Every number of changes is visited, and a state is a file system of its own.
 func TestCrashStatesAreApart(t *testing.T) {
 	c := NewCrash()
-	d, err := c.OpenDir("open", "dir")
-	must(t, err)
+	d := openPrivate(t, c, "dir")
 	write(t, d, "a", "x", "sync")
 	visited := map[int]bool{}
 	c.States(func(s CrashState) bool {
 		visited[s.Done] = true
-		inner, err := s.FS.OpenDir("open", "dir") // made anew where the name was lost
-		must(t, err)
+		inner := openPrivate(t, s.FS, "dir") // made anew where the name was lost
 		_ = inner.Remove("remove", "a")
 		write(t, inner, "a", "other", "sync")
 		return true
@@ -155,19 +157,21 @@ func TestCrashAnswersAsTheSystemDoes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d, err := files.OpenAnchor("anchor", t.TempDir()+"/below/it")
 			must(t, err)
-			defer d.Close()
+			defer d.Close("close")
 			must(t, d.MakeDir("mkdir", "inner"), d.Sync("sync"))
 			write(t, d, "a", "12345", "sync")
 			write(t, d, "b", "")
 			_, createErr := d.Create("create", "a")
 			_, openErr := d.Open("open", "inner")
 			_, openDirErr := d.OpenDir("opendir", "a")
+			_, privateErr := d.OpenPrivate("private", "a")
 			_, lookErr := d.Look("look", "absent")
 			for what, got := range map[string][2]error{
 				"create over": {createErr, fs.ErrExist}, "mkdir over": {d.MakeDir("mkdir", "a"), fs.ErrExist},
 				"rename over": {d.Rename("rename", "a", "b"), fs.ErrExist}, "rename of nothing": {d.Rename("rename", "c", "d"), fs.ErrNotExist},
 				"remove nothing": {d.Remove("remove", "c"), fs.ErrNotExist}, "look at nothing": {lookErr, fs.ErrNotExist},
 				"open a directory": {openErr, ErrUnsafe}, "open a file as a directory": {openDirErr, ErrUnsafe},
+				"make a file private": {privateErr, ErrUnsafe}, "remove no directory": {d.RemoveDir("rmdir", "c"), fs.ErrNotExist},
 			} {
 				if !errors.Is(got[0], got[1]) {
 					t.Errorf("%s: %v, want %v", what, got[0], got[1])
@@ -185,11 +189,21 @@ func TestCrashAnswersAsTheSystemDoes(t *testing.T) {
 			}
 			inner, err := d.OpenDir("opendir", "inner")
 			must(t, err)
-			defer inner.Close()
+			defer inner.Close("close")
 			if facts, err := inner.Facts("facts"); err != nil || facts.Kind != KindDir || facts.Perm != DirMode {
 				t.Errorf("directory: %+v, %v", facts, err)
 			}
 			if names, err := d.Names("names"); err != nil || len(names) != 3 {
+				t.Errorf("names %v, %v", names, err)
+			}
+			private, err := d.OpenPrivate("private", "inner") // as it is
+			must(t, err)
+			write(t, private, "x", "")
+			if d.RemoveDir("rmdir", "inner") == nil || d.RemoveDir("rmdir", "b") == nil {
+				t.Error("a file, or a directory with one in it, was removed")
+			}
+			must(t, private.Remove("remove", "x"), private.Close("close"), d.RemoveDir("rmdir", "inner"))
+			if names, err := d.Names("names"); err != nil || len(names) != 2 {
 				t.Errorf("names %v, %v", names, err)
 			}
 		})

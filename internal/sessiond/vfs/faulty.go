@@ -36,18 +36,21 @@ type Faulty struct {
 	// Tap, when set, is told of each write that reached a file, with the bytes that did.
 	Tap func(op Op, name string, p []byte)
 
-	calls  int
-	struck bool
+	calls int
+	hits  map[Op]int // nil until the fault strikes
 }
 
 // Struck tells whether the fault has struck.
-func (f *Faulty) Struck() bool { return f.struck }
+func (f *Faulty) Struck() bool { return len(f.hits) > 0 }
+
+// Hits is how often the fault has struck each operation. It is not the caller's to change.
+func (f *Faulty) Hits() map[Op]int { return f.hits }
 
 // Calls is the number of calls counted so far.
 func (f *Faulty) Calls() int { return f.calls }
 
 // strikes counts a call and tells whether it is to go wrong.
-func (f *Faulty) strikes(write bool) bool {
+func (f *Faulty) strikes(op Op, write bool) bool {
 	if !write && (f.Fault.Mode == ShortWrite || f.Fault.Mode == LyingWrite) {
 		return false
 	}
@@ -55,13 +58,16 @@ func (f *Faulty) strikes(write bool) bool {
 	if f.Fault.At == 0 || f.calls < f.Fault.At || (f.calls > f.Fault.At && !f.Fault.On) {
 		return false
 	}
-	f.struck = true
+	if f.hits == nil {
+		f.hits = map[Op]int{}
+	}
+	f.hits[op]++
 	return true
 }
 
 // do runs call, or not, and returns what the caller gets to see.
-func (f *Faulty) do(call func() error) error {
-	if !f.strikes(false) {
+func (f *Faulty) do(op Op, call func() error) error {
+	if !f.strikes(op, false) {
 		return call()
 	}
 	if f.Fault.Mode == FailDone {
@@ -70,18 +76,13 @@ func (f *Faulty) do(call func() error) error {
 	return f.Fault.Err
 }
 
-// OpenDir implements [FS].
-func (f *Faulty) OpenDir(op Op, path string) (Dir, error) {
-	return f.openDirWith(op, path, f.FS.OpenDir)
-}
-
 // OpenAnchor implements [FS].
 func (f *Faulty) OpenAnchor(op Op, path string) (Dir, error) {
 	return f.openDirWith(op, path, f.FS.OpenAnchor)
 }
 
 func (f *Faulty) openDirWith(op Op, path string, open func(Op, string) (Dir, error)) (dir Dir, err error) {
-	err = f.do(func() error {
+	err = f.do(op, func() error {
 		inner, err := open(op, path)
 		if err == nil {
 			dir = &faultyDir{f, inner}
@@ -89,15 +90,10 @@ func (f *Faulty) openDirWith(op Op, path string, open func(Op, string) (Dir, err
 		return err
 	})
 	if err != nil && dir != nil {
-		_ = dir.Close() // done, but the caller never learns of it
+		_ = dir.(*faultyDir).inner.Close(op) // done, but the caller never learns of it
 		dir = nil
 	}
 	return dir, err
-}
-
-// RemoveDir implements [FS].
-func (f *Faulty) RemoveDir(op Op, path string) error {
-	return f.do(func() error { return f.FS.RemoveDir(op, path) })
 }
 
 type faultyDir struct {
@@ -114,30 +110,34 @@ func (d *faultyDir) OpenDir(op Op, name string) (Dir, error) {
 	return d.f.openDirWith(op, name, d.inner.OpenDir)
 }
 
+func (d *faultyDir) OpenPrivate(op Op, name string) (Dir, error) {
+	return d.f.openDirWith(op, name, d.inner.OpenPrivate)
+}
+
 func (d *faultyDir) MakeDir(op Op, name string) error {
-	return d.f.do(func() error { return d.inner.MakeDir(op, name) })
+	return d.f.do(op, func() error { return d.inner.MakeDir(op, name) })
 }
 
 func (d *faultyDir) Look(op Op, name string) (facts Facts, err error) {
-	err = d.f.do(func() error { facts, err = d.inner.Look(op, name); return err })
+	err = d.f.do(op, func() error { facts, err = d.inner.Look(op, name); return err })
 	return facts, err
 }
 
 func (d *faultyDir) Facts(op Op) (facts Facts, err error) {
-	err = d.f.do(func() error { facts, err = d.inner.Facts(op); return err })
+	err = d.f.do(op, func() error { facts, err = d.inner.Facts(op); return err })
 	return facts, err
 }
 
 func (d *faultyDir) Rename(op Op, from, to string) error {
-	return d.f.do(func() error { return d.inner.Rename(op, from, to) })
+	return d.f.do(op, func() error { return d.inner.Rename(op, from, to) })
 }
 
 func (d *faultyDir) Sync(op Op) error {
-	return d.f.do(func() error { return d.inner.Sync(op) })
+	return d.f.do(op, func() error { return d.inner.Sync(op) })
 }
 
 func (d *faultyDir) openWith(op Op, name string, open func(Op, string) (File, error)) (file File, err error) {
-	err = d.f.do(func() error {
+	err = d.f.do(op, func() error {
 		inner, err := open(op, name)
 		if err == nil {
 			file = &faultyFile{d.f, name, inner}
@@ -152,20 +152,27 @@ func (d *faultyDir) openWith(op Op, name string, open func(Op, string) (File, er
 }
 
 func (d *faultyDir) Remove(op Op, name string) error {
-	return d.f.do(func() error { return d.inner.Remove(op, name) })
+	return d.f.do(op, func() error { return d.inner.Remove(op, name) })
+}
+
+func (d *faultyDir) RemoveDir(op Op, name string) error {
+	return d.f.do(op, func() error { return d.inner.RemoveDir(op, name) })
 }
 
 func (d *faultyDir) Names(op Op) (names []string, err error) {
-	err = d.f.do(func() error { names, err = d.inner.Names(op); return err })
+	err = d.f.do(op, func() error { names, err = d.inner.Names(op); return err })
 	return names, err
 }
 
 func (d *faultyDir) Allocated(op Op) (n int64, err error) {
-	err = d.f.do(func() error { n, err = d.inner.Allocated(op); return err })
+	err = d.f.do(op, func() error { n, err = d.inner.Allocated(op); return err })
 	return n, err
 }
 
-func (d *faultyDir) Close() error { return d.inner.Close() }
+func (d *faultyDir) Close(op Op) error {
+	closed := d.inner.Close(op)
+	return d.f.do(op, func() error { return closed })
+}
 
 type faultyFile struct {
 	f     *Faulty
@@ -174,7 +181,7 @@ type faultyFile struct {
 }
 
 func (file *faultyFile) Write(op Op, p []byte) (int, error) {
-	if !file.f.strikes(true) {
+	if !file.f.strikes(op, true) {
 		return file.pass(op, p)
 	}
 	fault := &file.f.Fault
@@ -211,27 +218,27 @@ func kept(keep, n int) int {
 }
 
 func (file *faultyFile) Read(op Op, p []byte) (n int, err error) {
-	err = file.f.do(func() error { n, err = file.inner.Read(op, p); return err })
+	err = file.f.do(op, func() error { n, err = file.inner.Read(op, p); return err })
 	return n, err
 }
 
 func (file *faultyFile) Facts(op Op) (facts Facts, err error) {
-	err = file.f.do(func() error { facts, err = file.inner.Facts(op); return err })
+	err = file.f.do(op, func() error { facts, err = file.inner.Facts(op); return err })
 	return facts, err
 }
 
 func (file *faultyFile) Sync(op Op) error {
-	return file.f.do(func() error { return file.inner.Sync(op) })
+	return file.f.do(op, func() error { return file.inner.Sync(op) })
 }
 
 func (file *faultyFile) Allocated(op Op) (n int64, err error) {
-	err = file.f.do(func() error { n, err = file.inner.Allocated(op); return err })
+	err = file.f.do(op, func() error { n, err = file.inner.Allocated(op); return err })
 	return n, err
 }
 
 func (file *faultyFile) Close(op Op) error {
 	closed := file.inner.Close(op)
-	return file.f.do(func() error { return closed })
+	return file.f.do(op, func() error { return closed })
 }
 
 var _ FS = (*Faulty)(nil)

@@ -22,10 +22,25 @@ func must(t *testing.T, errs ...error) {
 	}
 }
 
+// openPrivate opens a directory below the one above it.
+func openPrivate(t *testing.T, files FS, path string) Dir {
+	t.Helper()
+	anchor, err := files.OpenAnchor("test.anchor", filepath.Dir(path))
+	must(t, err)
+	d, err := anchor.OpenPrivate("test.open", filepath.Base(path))
+	must(t, err, anchor.Close("test.close"))
+	t.Cleanup(func() { _ = d.Close("test.close") })
+	return d
+}
+
 // story makes every call once and returns what each said, and what the file holds at the end.
 func story(files FS, path string) (said map[Op]error, content string) {
 	said = map[Op]error{}
-	d, err := files.OpenDir("opendir", path)
+	anchor, err := files.OpenAnchor("anchor", filepath.Dir(path))
+	if said["anchor"] = err; err != nil {
+		return said, ""
+	}
+	d, err := anchor.OpenPrivate("opendir", filepath.Base(path))
 	if said["opendir"] = err; err != nil {
 		return said, ""
 	}
@@ -53,15 +68,16 @@ func story(files FS, path string) (said map[Op]error, content string) {
 	said["syncdir"] = d.Sync("syncdir")
 	said["mkdir"] = d.MakeDir("mkdir", "inner")
 	if inner, err := d.OpenDir("openinner", "inner"); err == nil {
-		_ = inner.Close()
+		_ = inner.Close("ignored")
 	} else {
 		said["openinner"] = err
 	}
 	_ = d.Remove("ignored", "inner")
 	_ = d.Remove("ignored", "a")
 	said["remove"] = d.Remove("remove", "b")
-	_ = d.Close()
-	said["removedir"] = files.RemoveDir("removedir", path)
+	said["closedir"] = d.Close("closedir")
+	said["removedir"] = anchor.RemoveDir("removedir", filepath.Base(path))
+	_ = anchor.Close("ignored")
 	return said, string(b)
 }
 
@@ -73,7 +89,7 @@ func TestFaultyPassesThrough(t *testing.T) {
 			t.Errorf("%s: %v", op, err)
 		}
 	}
-	if content != "0123456789" || f.Struck() || f.Calls() != 22 {
+	if content != "0123456789" || f.Struck() || f.Calls() != 26 {
 		t.Errorf("file %q, struck %v, %d calls", content, f.Struck(), f.Calls())
 	}
 }
@@ -88,22 +104,25 @@ func TestFaultyStrikesEachCallOnce(t *testing.T) {
 				break
 			}
 			for op, err := range said {
+				if errors.Is(err, errInjected) != (f.Hits()[op] > 0) {
+					t.Errorf("mode %d, call %d: %s said %v, and was struck %d times", mode, at, op, err, f.Hits()[op])
+				}
 				if errors.Is(err, errInjected) {
 					hit[op] = true
 				}
 			}
 		}
-		if len(hit) != 19 { // the second close and two removals are not looked at
+		if len(hit) != 21 { // what is called "ignored" is not looked at
 			t.Errorf("mode %d struck only %v", mode, hit)
 		}
 	}
 }
 
 func TestFaultyPersists(t *testing.T) {
-	f := &Faulty{FS: OS{}, Fault: Fault{At: 2, Mode: FailCall, Err: errInjected, On: true}}
+	f := &Faulty{FS: OS{}, Fault: Fault{At: 3, Mode: FailCall, Err: errInjected, On: true}}
 	said, _ := story(f, filepath.Join(t.TempDir(), "dir"))
 	for op, err := range said {
-		if (err != nil) != (op != "opendir") {
+		if (err != nil) != (op != "anchor" && op != "opendir") {
 			t.Errorf("%s: %v", op, err)
 		}
 	}
@@ -113,8 +132,11 @@ func TestFaultyPersists(t *testing.T) {
 func TestFaultyDoneMeansDone(t *testing.T) {
 	for mode, done := range map[Mode]bool{FailCall: false, FailDone: true} {
 		path := filepath.Join(t.TempDir(), "dir")
-		f := &Faulty{FS: OS{}, Fault: Fault{At: 1, Mode: mode, Err: errInjected}}
-		if _, err := f.OpenDir("opendir", path); !errors.Is(err, errInjected) {
+		f := &Faulty{FS: OS{}, Fault: Fault{At: 2, Mode: mode, Err: errInjected}}
+		anchor, err := f.OpenAnchor("anchor", filepath.Dir(path))
+		must(t, err)
+		defer anchor.Close("close")
+		if _, err := anchor.OpenPrivate("opendir", "dir"); !errors.Is(err, errInjected) {
 			t.Fatal(err)
 		}
 		if _, err := os.Stat(path); (err == nil) != done || (err != nil && !errors.Is(err, fs.ErrNotExist)) {
@@ -143,11 +165,7 @@ func TestFaultyWrites(t *testing.T) {
 			tapped := ""
 			f := &Faulty{FS: OS{}, Tap: func(_ Op, _ string, p []byte) { tapped += string(p) }}
 			path := filepath.Join(t.TempDir(), "dir")
-			d, err := f.OpenDir("opendir", path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer d.Close()
+			d := openPrivate(t, f, path)
 			file, err := d.Create("create", "a")
 			if err != nil {
 				t.Fatal(err)

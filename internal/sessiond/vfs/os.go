@@ -21,49 +21,6 @@ var (
 	_ File = (*osFile)(nil)
 )
 
-// OpenDir implements [FS].
-func (OS) OpenDir(op Op, path string) (Dir, error) {
-	if err := os.Mkdir(path, DirMode); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, opError(op, err)
-	}
-	// Look before opening: os.OpenRoot follows a link at the end of path, and opening a planted
-	// FIFO would wait. What is opened afterwards must then be the very object that was looked at.
-	named, err := os.Lstat(path)
-	if err != nil {
-		return nil, opError(op, err)
-	}
-	if !named.IsDir() {
-		return nil, fmt.Errorf("%s: %s is a %s, not a directory", op, path, kindOf(named))
-	}
-	root, err := os.OpenRoot(path)
-	if err != nil {
-		return nil, opError(op, err)
-	}
-	if err := makePrivate(root, named); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %s: %w", op, path, err), root.Close())
-	}
-	return &osDir{root: root}, nil
-}
-
-// makePrivate checks that root is the directory that named described and ours, and closes it to
-// others. Ours comes first: another user's object is never changed.
-func makePrivate(root *os.Root, named fs.FileInfo) error {
-	opened, err := root.Stat(".")
-	if err != nil {
-		return err
-	}
-	if !os.SameFile(opened, named) {
-		return errors.New("replaced while it was being opened")
-	}
-	if err := checkOwner(opened); err != nil {
-		return err
-	}
-	if opened.Mode().Perm() == DirMode {
-		return nil
-	}
-	return root.Chmod(".", DirMode)
-}
-
 // OpenAnchor implements [FS].
 func (OS) OpenAnchor(op Op, path string) (Dir, error) {
 	if err := os.MkdirAll(path, DirMode); err != nil {
@@ -75,9 +32,6 @@ func (OS) OpenAnchor(op Op, path string) (Dir, error) {
 	}
 	return &osDir{root: root}, nil
 }
-
-// RemoveDir implements [FS].
-func (OS) RemoveDir(op Op, path string) error { return opError(op, removeDir(path)) }
 
 type osDir struct{ root *os.Root }
 
@@ -137,25 +91,60 @@ func checkOpened(f *os.File, named fs.FileInfo) error {
 func (d *osDir) MakeDir(op Op, name string) error { return opError(op, d.root.Mkdir(name, DirMode)) }
 
 func (d *osDir) OpenDir(op Op, name string) (Dir, error) {
+	inner, _, err := d.openInner(op, name)
+	if err != nil {
+		return nil, err
+	}
+	return inner, nil
+}
+
+func (d *osDir) OpenPrivate(op Op, name string) (Dir, error) {
+	if err := d.MakeDir(op, name); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	inner, opened, err := d.openInner(op, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := inner.makePrivate(opened); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %s: %w", op, d.path(name), err), inner.root.Close())
+	}
+	return inner, nil
+}
+
+// openInner opens a directory and describes it. It looks first: OpenRoot follows a link, and opening a planted FIFO
+// would wait. What is opened afterwards must then be the very object that was looked at.
+func (d *osDir) openInner(op Op, name string) (inner *osDir, opened fs.FileInfo, err error) {
 	named, err := d.root.Lstat(name)
 	if err != nil {
-		return nil, opError(op, err)
+		return nil, nil, opError(op, err)
 	}
 	if !named.IsDir() {
-		return nil, fmt.Errorf("%s: %s is a %s, not a directory: %w", op, d.path(name), kindOf(named), ErrUnsafe)
+		return nil, nil, fmt.Errorf("%s: %s is a %s, not a directory: %w", op, d.path(name), kindOf(named), ErrUnsafe)
 	}
 	root, err := d.root.OpenRoot(name)
 	if err != nil {
-		return nil, opError(op, err)
+		return nil, nil, opError(op, err)
 	}
-	opened, err := root.Stat(".")
+	opened, err = root.Stat(".")
 	if err == nil && !os.SameFile(opened, named) {
 		err = fmt.Errorf("%s replaced while it was being opened: %w", d.path(name), ErrUnsafe)
 	}
 	if err != nil {
-		return nil, errors.Join(opError(op, err), root.Close())
+		return nil, nil, errors.Join(opError(op, err), root.Close())
 	}
-	return &osDir{root: root}, nil
+	return &osDir{root: root}, opened, nil
+}
+
+// makePrivate closes the directory, as it was described, to others. Ours comes first: another user's is never changed.
+func (d *osDir) makePrivate(opened fs.FileInfo) error {
+	if err := checkOwner(opened); err != nil {
+		return err
+	}
+	if opened.Mode().Perm() == DirMode {
+		return nil
+	}
+	return d.root.Chmod(".", DirMode)
 }
 
 func (d *osDir) Look(op Op, name string) (Facts, error) {
@@ -195,6 +184,13 @@ func (d *osDir) Sync(op Op) error {
 
 func (d *osDir) Remove(op Op, name string) error { return opError(op, d.root.Remove(name)) }
 
+func (d *osDir) RemoveDir(op Op, name string) error {
+	if !filepath.IsLocal(name) || filepath.Base(name) != name {
+		return fmt.Errorf("%s: %s: %w", op, d.path(name), fs.ErrInvalid)
+	}
+	return opError(op, removeDir(d.root, name))
+}
+
 func (d *osDir) Names(op Op) ([]string, error) {
 	self, err := d.root.Open(".")
 	if err != nil {
@@ -219,7 +215,7 @@ func (d *osDir) Allocated(op Op) (int64, error) {
 	return allocatedStat(st), nil
 }
 
-func (d *osDir) Close() error { return d.root.Close() }
+func (d *osDir) Close(op Op) error { return opError(op, d.root.Close()) }
 
 type osFile struct{ f *os.File }
 

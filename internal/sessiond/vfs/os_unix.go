@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -21,10 +22,15 @@ const openNoWait = syscall.O_NONBLOCK
 // of the file system is.
 const statBlockBytes = 512
 
-// removeDir uses rmdir alone: os.Remove would first try to unlink whatever is there.
-func removeDir(path string) error {
-	if err := unix.Rmdir(path); err != nil {
-		return &fs.PathError{Op: "rmdir", Path: path, Err: err}
+// removeDir uses rmdir alone: Root.Remove would first try to unlink whatever is there. The name is a single element.
+func removeDir(root *os.Root, name string) error {
+	at, err := root.Open(".")
+	if err != nil {
+		return err
+	}
+	defer at.Close() // read-only: nothing to lose
+	if err := unix.Unlinkat(int(at.Fd()), name, unix.AT_REMOVEDIR); err != nil {
+		return &fs.PathError{Op: "rmdir", Path: filepath.Join(root.Name(), name), Err: err}
 	}
 	return nil
 }

@@ -21,11 +21,13 @@ import (
 
 const canary = "the canary is alive"
 
-func openDir(t *testing.T, path string) Dir {
+func openDir(t *testing.T, path string) Dir { t.Helper(); return openPrivate(t, OS{}, path) }
+
+func openAnchor(t *testing.T, path string) Dir {
 	t.Helper()
-	d, err := OS{}.OpenDir("test.open", path)
+	d, err := OS{}.OpenAnchor("test.anchor", path)
 	must(t, err)
-	t.Cleanup(func() { _ = d.Close() })
+	t.Cleanup(func() { _ = d.Close("test.close") })
 	return d
 }
 
@@ -60,7 +62,7 @@ func TestEverythingMadeIsPrivate(t *testing.T) {
 	}
 }
 
-func TestOpenDirClosesItsOwnToOthers(t *testing.T) {
+func TestPrivateDirectoryIsClosedToOthers(t *testing.T) {
 	for _, mode := range []fs.FileMode{0o777, 0o755, 0o500, 0o700} {
 		path := filepath.Join(t.TempDir(), "dir")
 		must(t, os.Mkdir(path, 0o700), os.Chmod(path, mode))
@@ -71,7 +73,7 @@ func TestOpenDirClosesItsOwnToOthers(t *testing.T) {
 	}
 }
 
-func TestOpenDirRefusesWhatIsNoDirectoryOfOurs(t *testing.T) {
+func TestPrivateDirectoryIsNothingElse(t *testing.T) {
 	for kind, put := range plant {
 		if kind == "directory" {
 			continue
@@ -87,12 +89,12 @@ func TestOpenDirRefusesWhatIsNoDirectoryOfOurs(t *testing.T) {
 			must(t, put(path, target))
 			before, err := os.Stat(target)
 			must(t, err)
-			d, err := OS{}.OpenDir("test.open", path)
+			d, err := openAnchor(t, base).OpenPrivate("test.open", "dir")
 			if err == nil {
-				_ = d.Close()
+				_ = d.Close("test.close")
 				t.Fatal("opened")
 			}
-			if !strings.Contains(err.Error(), path) || !strings.HasPrefix(err.Error(), "test.open: ") {
+			if !errors.Is(err, ErrUnsafe) || !strings.Contains(err.Error(), path) || !strings.HasPrefix(err.Error(), "test.open: ") {
 				t.Errorf("error names neither step nor path: %v", err)
 			}
 			if after, _ := os.Stat(target); after.Mode() != before.Mode() {
@@ -102,11 +104,12 @@ func TestOpenDirRefusesWhatIsNoDirectoryOfOurs(t *testing.T) {
 	}
 }
 
-func TestOpenDirRefusesAnotherOwner(t *testing.T) {
+func TestPrivateDirectoryIsNobodyElses(t *testing.T) {
 	unmet.Root(t, "make a directory of another user")
-	path := filepath.Join(t.TempDir(), "dir")
+	base := t.TempDir()
+	path := filepath.Join(base, "dir")
 	must(t, os.Mkdir(path, 0o777), os.Chmod(path, 0o777), os.Chown(path, 65534, 65534))
-	if _, err := (OS{}).OpenDir("test.open", path); err == nil || !strings.Contains(err.Error(), path) {
+	if _, err := openAnchor(t, base).OpenPrivate("test.open", "dir"); !errors.Is(err, ErrUnsafe) || !strings.Contains(err.Error(), path) {
 		t.Errorf("error %v", err)
 	}
 	if st, _ := os.Stat(path); st.Mode().Perm() != 0o777 {
@@ -239,12 +242,25 @@ func TestRemoveDirRemovesOnlyAnEmptyDirectory(t *testing.T) {
 	base := t.TempDir()
 	full, file := filepath.Join(base, "full"), filepath.Join(base, "full", "file")
 	must(t, os.Mkdir(full, 0o700), os.WriteFile(file, nil, 0o600))
-	for _, path := range []string{full, file, filepath.Join(base, "absent")} {
-		if err := (OS{}).RemoveDir("test.remove", path); err == nil || !strings.Contains(err.Error(), path) {
+	link := filepath.Join(base, "link")
+	must(t, os.Mkdir(filepath.Join(base, "empty"), 0o700), os.Symlink("empty", link))
+	d, inner := openAnchor(t, base), openAnchor(t, full)
+	for path, err := range map[string]error{
+		full: d.RemoveDir("test.remove", "full"), file: inner.RemoveDir("test.remove", "file"), link: d.RemoveDir("test.remove", "link"),
+		filepath.Join(base, "absent"): d.RemoveDir("test.remove", "absent"),
+		filepath.Join(base, "empty"):  inner.RemoveDir("test.remove", "../empty"),
+	} {
+		if err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: error %v", path, err)
 		}
 	}
-	must(t, os.Remove(file), OS{}.RemoveDir("test.remove", full))
+	if _, err := os.Lstat(link); err != nil {
+		t.Error(err)
+	}
+	must(t, os.Remove(file), d.RemoveDir("test.remove", "full"), d.RemoveDir("test.remove", "empty"))
+	if err := d.RemoveDir("test.remove", "empty"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a second time: %v", err)
+	}
 }
 
 // A directory below a held one is opened as it is or not at all.
@@ -258,9 +274,7 @@ func TestInnerDirectoryIsOpenedUnchanged(t *testing.T) {
 			} else {
 				must(t, os.Mkdir(target, 0o755))
 			}
-			d, err := OS{}.OpenAnchor("test.anchor", base)
-			must(t, err)
-			defer d.Close()
+			d := openAnchor(t, base)
 			must(t, put(filepath.Join(base, "inner"), target))
 			if kind == "directory" {
 				must(t, os.Chmod(filepath.Join(base, "inner"), 0o777))
@@ -273,7 +287,7 @@ func TestInnerDirectoryIsOpenedUnchanged(t *testing.T) {
 				return
 			}
 			must(t, err)
-			defer inner.Close()
+			defer inner.Close("test.close")
 			if facts, err := inner.Facts("test.facts"); err != nil || facts.Perm != 0o777 || facts.UID != os.Geteuid() {
 				t.Errorf("facts %+v, %v", facts, err)
 			}

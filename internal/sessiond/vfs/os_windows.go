@@ -5,6 +5,7 @@ package vfs
 import (
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // openNoWait is nothing here: no name inside a directory can be a FIFO.
@@ -14,7 +15,17 @@ const openNoWait = 0
 // the length rounded up to it stands in; a volume with larger clusters is under-counted.
 const clusterBytes = 4096
 
-func removeDir(path string) error { return os.Remove(path) }
+// removeDir looks first: Root.Remove takes files too.
+func removeDir(root *os.Root, name string) error {
+	st, err := root.Lstat(name)
+	if err == nil && !st.IsDir() {
+		err = &fs.PathError{Op: "rmdir", Path: filepath.Join(root.Name(), name), Err: fs.ErrInvalid}
+	}
+	if err != nil {
+		return err
+	}
+	return root.Remove(name)
+}
 
 // checkOwner accepts everyone. The port has to give the folder a protected list that allows the
 // current user alone and check the owner there; until then this platform promises less.

@@ -18,19 +18,13 @@ import (
 // test aim a fault at that step. Labels are constants of the caller, never made from input.
 type Op string
 
-// FS opens and removes private directories. Implementations are not safe for concurrent use
-// unless they say so; [OS] is.
+// FS is where a path is resolved, once; everything else is below what was opened. Implementations are
+// not safe for concurrent use unless they say so; [OS] is.
 type FS interface {
-	// OpenDir makes path if it is absent (not its parents) and opens it. It refuses, naming the
-	// path, whatever is not a directory of our own user, a symbolic link included, and forces
-	// the mode to 0700.
-	OpenDir(op Op, path string) (Dir, error)
 	// OpenAnchor opens the directory path, which may lead over links, and makes it and its parents
 	// with mode 0700 where they are absent. It judges and changes nothing that is there: it is the
 	// place below which private directories begin.
 	OpenAnchor(op Op, path string) (Dir, error)
-	// RemoveDir removes the empty directory path. Absence is an error (fs.ErrNotExist).
-	RemoveDir(op Op, path string) error
 }
 
 // Dir is one open directory. Names are single path elements.
@@ -46,6 +40,9 @@ type Dir interface {
 	// OpenDir opens the directory name, changing nothing. It refuses with ErrUnsafe what is no
 	// directory, a link to one included; owner and mode are for the caller to judge by Facts.
 	OpenDir(op Op, name string) (Dir, error)
+	// OpenPrivate makes the directory name if it is absent and opens it. It refuses with ErrUnsafe what
+	// is no directory of our own user, a link to one included, and forces the mode to 0700.
+	OpenPrivate(op Op, name string) (Dir, error)
 	// Look describes name itself, without opening it and without following a link.
 	Look(op Op, name string) (Facts, error)
 	// Facts describes the open directory.
@@ -57,12 +54,15 @@ type Dir interface {
 	Sync(op Op) error
 	// Remove unlinks name. Absence is an error (fs.ErrNotExist).
 	Remove(op Op, name string) error
+	// RemoveDir removes the empty directory name, and nothing of another kind. Absence is an error
+	// (fs.ErrNotExist).
+	RemoveDir(op Op, name string) error
 	// Names lists the directory, unsorted, and refuses one of more than [MaxNames] entries.
 	Names(op Op) ([]string, error)
 	// Allocated is the number of bytes the file system has allocated for the directory itself.
 	Allocated(op Op) (int64, error)
-	// Close releases the directory; open files stay usable.
-	Close() error
+	// Close releases the directory, also when it returns an error; open files stay usable.
+	Close(op Op) error
 }
 
 // File is one open file: written through what Create returned, read through what Open returned.

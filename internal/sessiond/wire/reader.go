@@ -15,8 +15,9 @@ const (
 	// small and doubles each time one read fills it. When nothing has come for quietMax it becomes small again.
 	readerBufferMin = 4 << 10
 	quietMax        = time.Second
-	// The largest buffer holds one whole hot frame (64 KiB and its header) and the begin of the next.
-	readerBufferMax = 72 << 10
+	// ReadAheadMax is the largest buffer, and so the most that a Reader takes of a stream before anybody has asked for it. It
+	// holds one whole hot frame (64 KiB and its header) and the begin of the next.
+	ReadAheadMax = 72 << 10
 	// emptyReadsMax is how often the source may return neither bytes nor an error in a row.
 	emptyReadsMax = 100
 )
@@ -88,7 +89,7 @@ func (r *Reader) next() (Kind, []byte, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	if HeaderLen+n > readerBufferMax {
+	if HeaderLen+n > ReadAheadMax {
 		payload, err := r.large(n)
 		return k, payload, err
 	}
@@ -113,7 +114,7 @@ func (r *Reader) large(n int) ([]byte, error) {
 	return payload, nil
 }
 
-// fill reads until at least n bytes, at most readerBufferMax, lie from start on.
+// fill reads until at least n bytes, at most ReadAheadMax, lie from start on.
 func (r *Reader) fill(n int) error {
 	if r.end-r.start >= n {
 		return nil
@@ -186,7 +187,7 @@ func (r *Reader) room(n int) {
 	if r.filled {
 		size *= 2
 	}
-	size = min(max(size, n), readerBufferMax)
+	size = min(max(size, n), ReadAheadMax)
 	if size > len(r.buf) {
 		grown := make([]byte, size)
 		copy(grown, unread)

@@ -110,7 +110,7 @@ func stream(t testing.TB, seed uint64) (all []byte, payloads [][]byte) {
 		k := KindOutput
 		if rng.IntN(10) == 0 {
 			k = KindReplay
-			payload = bytes.Repeat([]byte{7}, readerBufferMax-HeaderLen-1+rng.IntN(4))
+			payload = bytes.Repeat([]byte{7}, ReadAheadMax-HeaderLen-1+rng.IntN(4))
 		}
 		var err error
 		if all, err = AppendFrame(all, k, payload); err != nil {
@@ -326,7 +326,7 @@ func TestReaderAllocatesNoMoreThanTheCap(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		NewReader(source, s.Dir).Next()
 		runtime.ReadMemStats(&after)
-		if got := after.TotalAlloc - before.TotalAlloc; got > uint64(s.Max)+readerBufferMax+64<<10 {
+		if got := after.TotalAlloc - before.TotalAlloc; got > uint64(s.Max)+64<<10 {
 			t.Errorf("%s: %d bytes allocated for a cap of %d", s.Name, got, s.Max)
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"spawn/internal/supervisor/ownfile"
 )
 
 func newSettings(t *testing.T, src string) *File {
@@ -114,7 +116,7 @@ func TestAFileThatOthersMayReadIsFine(t *testing.T) {
 
 // faultyDisk fails at the n-th call, or does something there.
 type faultyDisk struct {
-	realDisk
+	ownfile.OS
 	n, at int
 	do    func() error
 }
@@ -126,28 +128,28 @@ func (d *faultyDisk) step() error {
 	return nil
 }
 
-func (d *faultyDisk) write(path string, src []byte) error {
-	if err := d.realDisk.write(path, src[:len(src)/2]); err != nil {
+func (d *faultyDisk) Write(path string, src []byte) error {
+	if err := d.OS.Write(path, src[:len(src)/2]); err != nil {
 		return err
 	}
 	if err := d.step(); err != nil {
 		return err // half of it is there
 	}
-	return errors.Join(os.Remove(path), d.realDisk.write(path, src))
+	return errors.Join(os.Remove(path), d.OS.Write(path, src))
 }
 
-func (d *faultyDisk) rename(from, to string) error {
+func (d *faultyDisk) Rename(from, to string) error {
 	if err := d.step(); err != nil {
 		return err
 	}
-	return d.realDisk.rename(from, to)
+	return d.OS.Rename(from, to)
 }
 
-func (d *faultyDisk) syncDir(path string) error {
+func (d *faultyDisk) SyncDir(path string) error {
 	if err := d.step(); err != nil {
 		return err
 	}
-	return d.realDisk.syncDir(path)
+	return d.OS.SyncDir(path)
 }
 
 // Wherever a write fails, the file is the old or the new one, whole, and nothing else is left.

@@ -33,6 +33,12 @@ const (
 	// terminal at its start.
 	memoryMaxLeast = 64 << 20
 	tasksMaxLeast  = 64
+
+	// A worker refuses a log that costs more; of one that costs less than the least, files and folders would be the most of
+	// it. A file of the log is not worth an inode for less than a block.
+	logBytesMax       = 8 << 20
+	logBytesLeast     = 256 << 10
+	segmentBytesLeast = 4 << 10
 )
 
 // Key is one setting. The table of keys is the one place that knows its limits: the parser, the editor, the
@@ -103,6 +109,13 @@ var keys = []Key{
 	{Path: "terminal.cpu_weight", Kind: Int, Default: int64(0), Min: 1, Max: 10000, OrZero: true, Live: true,
 		Help: "Share of the processor against other terminals (CPUWeight= of its scope; 100 is usual). 0 leaves it to the system. Needs systemd; counts for terminals started later.",
 		at:   func(c *Config) any { return &c.Terminal.CPUWeight }},
+
+	{Path: "terminal.log_bytes", Kind: Int, Default: int64(0), Min: logBytesLeast, Max: logBytesMax, OrZero: true, Live: true,
+		Help: "What the encrypted history of one terminal may cost the host, in storage and memory together; a sixth to a quarter of it is text. 0 is the most, 8388608. Counts for terminals started later.",
+		at:   func(c *Config) any { return &c.Terminal.LogBytes }},
+	{Path: "terminal.log_segment_bytes", Kind: Int, Default: int64(0), Min: segmentBytesLeast, Max: logBytesMax, OrZero: true, Live: true,
+		Help: "What is added to a file of that history before the next one begins; the oldest file goes first, as a whole. 0 is 262144, or an eighth of `terminal.log_bytes` where that is less.",
+		at:   func(c *Config) any { return &c.Terminal.LogSegmentBytes }},
 
 	{Path: "viewers.max", Kind: Int, Default: int64(64), Min: 1, Max: 64, Live: true,
 		Help: "Most viewers of one terminal. Those that are there stay when it is lowered.",

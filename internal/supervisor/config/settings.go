@@ -27,13 +27,16 @@ type Shell struct {
 	Integration bool     `json:"integration"`
 }
 
-// Terminal is what a new terminal gets when nobody says otherwise. Limits of 0 are none.
+// Terminal is what a new terminal gets when nobody says otherwise. Limits of 0 are none, bounds of its log of 0 the worker's own.
 type Terminal struct {
 	Cols           int64 `json:"cols"`
 	Rows           int64 `json:"rows"`
 	MemoryMaxBytes int64 `json:"memory_max_bytes"`
 	TasksMax       int64 `json:"tasks_max"`
 	CPUWeight      int64 `json:"cpu_weight"`
+
+	LogBytes        int64 `json:"log_bytes"`
+	LogSegmentBytes int64 `json:"log_segment_bytes"`
 }
 
 // Viewers bounds who looks on.

@@ -56,6 +56,18 @@ func folderOf(path string, st FileStat) func(*house, *Env) {
 	return func(h *house, _ *Env) { h.files[path] = st }
 }
 
+// withLimits is a machine on which the settings' limits of terminals are in force, with a change.
+func withLimits(change func(*house, *Env)) func(*house, *Env) {
+	return func(h *house, e *Env) {
+		e.Effective.Terminal.MemoryMaxBytes, e.Effective.Terminal.TasksMax, e.Effective.Terminal.CPUWeight = 1<<30, 512, 50
+		h.texts["/sys/fs/cgroup/cgroup.controllers"] = "cpuset cpu io memory pids\n"
+		for file, text := range map[string]string{"memory.max": "1073741824\n", "pids.max": "512\n", "cpu.weight": "50\n"} {
+			h.texts["/sys/fs/cgroup"+workerGroup+"/"+file] = text
+		}
+		change(h, e)
+	}
+}
+
 var symptoms = []symptom{
 	{"faulty", "settings.file", func(h *house, _ *Env) {
 		h.settings = config.CheckResult{File: "/c/config.hujson", Problems: config.Problems{{Path: "x", Line: 2, Column: 3, Message: "unknown"}}}
@@ -116,10 +128,34 @@ var symptoms = []symptom{
 	{"two hierarchies, the old one unused", "worker.scope", func(h *house, _ *Env) {
 		h.texts["/proc/101/cgroup"] = "2:cpu:/\n1:name=systemd:/\n0::" + workerGroup + "\n"
 	}, OK, "in a scope of its own"},
-	{"limits without systemd", "worker.scope", func(h *house, e *Env) {
+
+	{"none wanted", "worker.limits", func(_ *house, e *Env) { e.Daemon = nil }, OK, "limit no terminal"},
+	{"without systemd", "worker.limits", func(h *house, e *Env) {
 		delete(h.files, bootedFolder)
 		e.Effective.Terminal.TasksMax = 100
 	}, Warn, "nothing does"},
+	{"no spawnd", "worker.limits", withLimits(func(_ *house, e *Env) { e.Daemon = nil }), Info, "does not run"},
+	{"no terminal", "worker.limits", withLimits(func(_ *house, e *Env) { e.Daemon.Workers = nil }), Info, "no terminal"},
+	{"version 1", "worker.limits", withLimits(func(h *house, _ *Env) { delete(h.texts, "/sys/fs/cgroup/cgroup.controllers") }), Info, "not looked at"},
+	{"in force", "worker.limits", withLimits(func(*house, *Env) {}), OK, "1 terminal limited"},
+	{"the usual weight", "worker.limits", withLimits(func(h *house, e *Env) {
+		e.Effective.Terminal.CPUWeight = 100
+		delete(h.texts, "/sys/fs/cgroup"+workerGroup+"/cpu.weight")
+	}), OK, "1 terminal limited"},
+	{"no cpu controller", "worker.limits", withLimits(func(h *house, _ *Env) { delete(h.texts, "/sys/fs/cgroup"+workerGroup+"/cpu.weight") }), Warn,
+		"1 of 1 terminal without a limit of the settings: a (terminal.cpu_weight: no controller)"},
+	{"without the limits", "worker.limits", withLimits(func(h *house, _ *Env) {
+		h.texts["/sys/fs/cgroup"+workerGroup+"/memory.max"] = "max\n"
+		h.texts["/sys/fs/cgroup"+workerGroup+"/pids.max"] = "max\n"
+	}), Warn, "a (terminal.memory_max_bytes, terminal.tasks_max)"},
+	{"the weight of everybody", "worker.limits", withLimits(func(h *house, _ *Env) { h.texts["/sys/fs/cgroup"+workerGroup+"/cpu.weight"] = "100\n" }), Warn, "a (terminal.cpu_weight)"},
+	{"many", "worker.limits", withLimits(func(h *house, e *Env) {
+		h.texts["/sys/fs/cgroup"+workerGroup+"/pids.max"] = "max\n"
+		for range unlimitedMax {
+			e.Daemon.Workers = append(e.Daemon.Workers, e.Daemon.Workers[0])
+		}
+	}), Warn, "9 of 9 terminals without a limit of the settings, a (terminal.tasks_max)"},
+	{"no group", "worker.limits", withLimits(func(h *house, _ *Env) { delete(h.texts, "/proc/101/cgroup") }), Warn, "what limits 1 of 1 terminal cannot be read"},
 
 	{"not locked", "worker.key", func(_ *house, e *Env) { e.Daemon.Workers[0].Capabilities = nil }, Warn, "1 of 1"},
 	{"small limit", "worker.key", func(h *house, e *Env) { h.limits[LockedMemory], e.Daemon = [2]uint64{0, 0}, nil }, Warn, "only 0 bytes"},

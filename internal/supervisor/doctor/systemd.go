@@ -131,10 +131,7 @@ func scope(_ context.Context, e Env) Finding {
 			shared++
 		}
 	}
-	limits := e.Effective.Terminal.MemoryMaxBytes != 0 || e.Effective.Terminal.TasksMax != 0 || e.Effective.Terminal.CPUWeight != 0
 	switch {
-	case limits && !booted(e):
-		return Finding{Warn, "the settings limit terminals, and without systemd nothing does", "Take the limits terminal.* out of the settings, or run under systemd."}
 	case workers == 0:
 		return info("no terminal runs")
 	case scoped == workers:

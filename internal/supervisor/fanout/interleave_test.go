@@ -4,7 +4,6 @@ package fanout
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -12,26 +11,24 @@ import (
 	"testing/synctest"
 	"time"
 
+	"spawn/internal/chance"
 	"spawn/internal/sessiond/wire"
 )
 
-var seedFlag = flag.Uint64("seed", 0, "run the random test with this seed alone")
+// interleavings is how many different ones a run takes, each drawn from the seed and its number.
+const interleavings = 40
 
 // TestAnyInterleavingIsExact: whatever happens in whatever order, what a viewer has is a snapshot at W
 // and exactly the bytes after W, and its history view is the worker's log.
 func TestAnyInterleavingIsExact(t *testing.T) {
-	seeds := []uint64{*seedFlag}
-	if *seedFlag == 0 {
-		seeds = nil
-		for range 40 {
-			seeds = append(seeds, rand.Uint64())
-		}
-	}
+	seed := chance.Seed(t)
 	var total Stats
-	for _, seed := range seeds {
-		ok := t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+	ran := 0
+	for n := range uint64(interleavings) {
+		ok := t.Run(fmt.Sprint(n), func(t *testing.T) {
+			ran++
 			bubble(t, func(t *testing.T) {
-				s := interleave(t, rand.New(rand.NewPCG(seed, 0)))
+				s := interleave(t, rand.New(rand.NewPCG(seed, n)))
 				total.Resumes, total.Drops, total.Snapshots = total.Resumes+s.Resumes, total.Drops+s.Drops, total.Snapshots+s.Snapshots
 			})
 		})
@@ -40,7 +37,7 @@ func TestAnyInterleavingIsExact(t *testing.T) {
 		}
 	}
 	t.Logf("%d snapshots, %d drops, %d resumes", total.Snapshots, total.Drops, total.Resumes)
-	if *seedFlag == 0 && (total.Resumes < 20 || total.Drops < 20) {
+	if ran == interleavings && (total.Resumes < 20 || total.Drops < 20) {
 		t.Error("too few drops or resumes: the test says little")
 	}
 }

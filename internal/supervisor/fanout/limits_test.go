@@ -16,7 +16,7 @@ import (
 func TestLimitsAreThoseOfTheSpecification(t *testing.T) {
 	for _, c := range []struct {
 		says       string
-		have, want int
+		have, want any
 	}{
 		{"§4: a frame has at most 32 MiB", wire.MaxFrameLen, 32 << 20},
 		{"§9: input is at most 64 KiB before it is copied", wire.InputMax, 64 << 10},
@@ -27,12 +27,25 @@ func TestLimitsAreThoseOfTheSpecification(t *testing.T) {
 		{"a viewer whose pace is not known holds at most", queueBytesNew, 1 << 20},
 		{"any viewer holds at most", queueBytesMax, 4 << 20},
 		{"the rings keep at most", ringBytesMax, 256 << 10},
-		{"the rings keep it for seconds", int(resumeTimeout / time.Second), 60},
-		{"§4.1: seconds between two names of the foreground command", int(foregroundEvery / time.Second), 1},
+		{"the rings keep it for", resumeTimeout, 60 * time.Second},
+		{"§4.1: between two names of the foreground command", foregroundEvery, time.Second},
 		{"a viewer's name has at most", nameBytesMax, 128},
+		{"viewers of a pane", viewersMax, 64},
+		{"what an entry counts", itemCharge, 128},
+		{"output at once", chunkBytes, 64 << 10},
+		{"output that is offered as a prompt", promptMax, 2 << 10},
+		{"captures that wait", capturesMax, 8},
+		{"a capture", captureTimeout, 10 * time.Second},
+		{"followers of a pane", followersMax, 32},
+		{"output that waits for a follower", followBytesMax, 1 << 20},
+		{"callers that wait to type", typersMax, 8},
+		{"of work for a pace", paceWindow, time.Second},
+		{"before a full queue is tried again", busyRetry, 2 * time.Millisecond},
+		{"for what is queued at the end", drainTimeout, 2 * time.Second},
+		{"between two reports of output", activeEvery, time.Second},
 	} {
 		if c.have != c.want {
-			t.Errorf("%s: %d, want %d", c.says, c.have, c.want)
+			t.Errorf("%s: %v, want %v", c.says, c.have, c.want)
 		}
 	}
 }

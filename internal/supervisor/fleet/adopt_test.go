@@ -23,7 +23,7 @@ import (
 func (h *house) forked(fault string) (endpoint.SessionID, *process) {
 	h.t.Helper()
 	id := endpoint.NewSessionID()
-	p, err := h.fleet(fault).fork(id)
+	p, err := h.fleet(fault).fork(id, LogBounds{})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func (h *house) leftover() endpoint.SessionID {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	log := h.folder.ScrollbackPath(id)
+	log := filepath.Join(h.folder.Path(), endpoint.ScrollbackName(id))
 	if err := errors.Join(os.Mkdir(log, 0o700), os.WriteFile(filepath.Join(log, "seg-00000001.log"), nil, 0o600), r.Release()); err != nil {
 		h.t.Fatal(err)
 	}

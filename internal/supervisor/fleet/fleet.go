@@ -33,6 +33,8 @@ var (
 	ErrCapability = errors.New("worker does not know this command")
 	// ErrTooLong means that an input is longer than InputMax. Nothing of it was sent.
 	ErrTooLong = errors.New("input too long")
+	// ErrDescriptors means that this process has too few file descriptors left for another terminal. Nothing was started.
+	ErrDescriptors = errors.New("too few file descriptors are left for another terminal")
 	// ErrUnresponsive means that a worker neither answered nor ended, and could not be killed.
 	ErrUnresponsive = errors.New("worker does not answer")
 )
@@ -77,7 +79,12 @@ type Spec struct {
 	Env        []string // the whole environment
 	Cols, Rows uint16
 	Limits     Limits // of the scope, where there is one
+	Log        LogBounds
 }
+
+// LogBounds lower what the worker's encrypted log may cost the host, in bytes of charge: the whole log, and what is added to
+// a file of it before the next one begins. 0 leaves the worker's default.
+type LogBounds struct{ Max, Segment int }
 
 func (s Spec) frame() ([]byte, error) {
 	return wire.AppendStart(nil, wire.Start{Argv: s.Argv, Cwd: s.Cwd, Env: s.Env, Cols: s.Cols, Rows: s.Rows})

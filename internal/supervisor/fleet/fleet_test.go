@@ -22,6 +22,7 @@ import (
 
 	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/sessiond/wire"
+	"spawn/internal/supervisor/descriptors"
 )
 
 func TestMain(m *testing.M) {
@@ -163,6 +164,7 @@ func inBackground(h *Handle) (done <-chan error) {
 
 func TestLaunchGivesADrivenTerminal(t *testing.T) {
 	t.Setenv("SPAWN_TOKEN", "ambient")
+	t.Setenv("GODEBUG", "madvdontneed=1")
 	t.Setenv("GOTRACEBACK", "all")
 	house := newHouse(t)
 	h := house.launch(house.fleet("good"))
@@ -170,7 +172,7 @@ func TestLaunchGivesADrivenTerminal(t *testing.T) {
 		t.Fatalf("hello %+v", hello)
 	}
 	given := next(t, h, wire.KindOutput)
-	if !strings.Contains(given, "leader=true cwd=/ ") || !strings.Contains(given, `env=["GOTRACEBACK=all"]`) {
+	if !strings.Contains(given, "leader=true cwd=/ ") || !strings.Contains(given, `env=["GODEBUG=madvdontneed=1,asyncpreemptoff=1" "GOTRACEBACK=all"]`) {
 		t.Errorf("the worker was given %s", given)
 	}
 	for _, fd := range strings.Fields(given) {
@@ -295,4 +297,72 @@ func TestWithoutAScopeATerminalStartsAllTheSame(t *testing.T) {
 	if n := strings.Count(house.log.String(), "no bus"); n != 1 {
 		t.Errorf("logged %d times", n)
 	}
+}
+
+// Limits that do not hold are told of every terminal that was to have them.
+func TestATerminalWithoutItsLimitsIsNamed(t *testing.T) {
+	for name, scoper := range map[string]Scoper{"the bus fails": &failingScoper{}, "no systemd": NoScope{}} {
+		house := newHouse(t)
+		f := house.fleet("good")
+		f.scoper = scoper
+		limited := spec
+		limited.Limits.TasksMax = 100
+		for range 2 {
+			h, err := f.Launch(t.Context(), endpoint.NewSessionID(), limited)
+			if err != nil {
+				t.Fatal(err)
+			}
+			next(t, h, wire.KindOutput)
+			if n := strings.Count(house.log.String(), "without its limits: it gets no scope of its own\" session="+string(h.ID())); n != 1 {
+				t.Errorf("%s: %d times in %q", name, n, house.log)
+			}
+		}
+		next(t, house.launch(f), wire.KindOutput)
+		if n := strings.Count(house.log.String(), "without its limits"); n != 2 {
+			t.Errorf("%s: %d terminals are named, one of them without limits to keep", name, n)
+		}
+	}
+}
+
+func TestAWorkersRuntimeIsNotInterrupted(t *testing.T) {
+	for _, c := range []struct{ have, want []string }{
+		{nil, []string{"GODEBUG=asyncpreemptoff=1"}},
+		{[]string{"GOGC=50"}, []string{"GOGC=50", "GODEBUG=asyncpreemptoff=1"}},
+		{[]string{"GODEBUG=asyncpreemptoff=0", "GOGC=50"}, []string{"GODEBUG=asyncpreemptoff=0,asyncpreemptoff=1", "GOGC=50"}},
+	} {
+		if got := withoutPreemption(slices.Clone(c.have)); !slices.Equal(got, c.want) {
+			t.Errorf("of %q: %q", c.have, got)
+		}
+	}
+}
+
+// The last descriptors are kept for terminals that are there. A launch that would take of them leaves nothing behind, and the
+// next one goes well when there are enough again.
+func TestNoTerminalStartsOnTheLastDescriptors(t *testing.T) {
+	house := newHouse(t)
+	f := house.fleet("good")
+	first, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lowest := uint64(first.Fd())
+	first.Close()
+	var was unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Setrlimit(unix.RLIMIT_NOFILE, &was)
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: lowest + descriptors.Kept, Max: was.Max}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Launch(t.Context(), endpoint.NewSessionID(), spec); !errors.Is(err, ErrDescriptors) {
+		t.Errorf("Launch: %v", err)
+	}
+	if names := house.files(); len(names) > 0 {
+		t.Errorf("left behind: %v", names)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
+		t.Fatal(err)
+	}
+	next(t, house.launch(f), wire.KindOutput)
 }

@@ -327,26 +327,39 @@ func TestTerminate(t *testing.T) {
 	}
 }
 
-// A stopped worker answers no request. It is then killed as the process that it is.
+// A stopped worker answers no request. It is then killed as the process that it is, also where the kernel keeps no more of it than
+// its number.
 func TestTerminateKillsAStoppedWorker(t *testing.T) {
-	house := newHouse(t)
-	f := house.fleet("good")
-	h := house.launch(f)
-	next(t, h, wire.KindOutput)
-	lost := inBackground(h)
-	house.stop(h.WorkerPID())
-	if err := h.Terminate(t.Context()); err != nil {
-		t.Fatal(err)
+	for name, prepare := range map[string]func(*testing.T){"as the kernel does": func(*testing.T) {}, "before Linux 6.5": beforePeerPidfd} {
+		t.Run(name, func(t *testing.T) {
+			prepare(t)
+			house := newHouse(t)
+			f := house.fleet("good")
+			h := house.launch(f)
+			next(t, h, wire.KindOutput)
+			lost := inBackground(h)
+			house.stop(h.WorkerPID())
+			if err := h.Terminate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-lost; !errors.Is(err, ErrGone) {
+				t.Fatal(err)
+			}
+			if marked(h.exited) {
+				t.Error("an end that nobody saw was taken for an exit")
+			}
+			if alive, err := h.Alive(); alive || err != nil {
+				t.Errorf("Alive = %v, %v", alive, err)
+			}
+		})
 	}
-	if err := <-lost; !errors.Is(err, ErrGone) {
-		t.Fatal(err)
-	}
-	if marked(h.exited) {
-		t.Error("an end that nobody saw was taken for an exit")
-	}
-	if alive, err := h.Alive(); alive || err != nil {
-		t.Errorf("Alive = %v, %v", alive, err)
-	}
+}
+
+// beforePeerPidfd makes the kernel seem not to know the processes at the ends of sockets.
+func beforePeerPidfd(t *testing.T) {
+	known := peerPidfd
+	peerPidfd = func(int) (int, error) { return -1, unix.ENOPROTOOPT }
+	t.Cleanup(func() { peerPidfd = known })
 }
 
 func TestTerminateStopsWithItsContext(t *testing.T) {

@@ -26,7 +26,7 @@ func (f *Fleet) Launch(ctx context.Context, id endpoint.SessionID, s Spec) (*Han
 	}
 	ctx, cancel := context.WithTimeout(ctx, launchTimeout)
 	defer cancel()
-	c, err := f.launch(ctx, id, start, s.Limits)
+	c, err := f.launch(ctx, id, start, s)
 	if err != nil {
 		f.release(id, nil)
 		return nil, fmt.Errorf("launch terminal %s: %w", id, err)
@@ -38,12 +38,12 @@ func (f *Fleet) Launch(ctx context.Context, id endpoint.SessionID, s Spec) (*Han
 }
 
 // launch runs the steps of the drawing at the top of the package, in order.
-func (f *Fleet) launch(ctx context.Context, id endpoint.SessionID, start []byte, limits Limits) (*contact, error) {
-	p, err := f.fork(id)
+func (f *Fleet) launch(ctx context.Context, id endpoint.SessionID, start []byte, s Spec) (*contact, error) {
+	p, err := f.fork(id, s.Log)
 	if err != nil {
 		return nil, err
 	}
-	c, err := f.bringUp(ctx, p, id, start, limits)
+	c, err := f.bringUp(ctx, p, id, start, s.Limits)
 	if err != nil {
 		return nil, errors.Join(err, f.abandon(ctx, p, id))
 	}
@@ -80,12 +80,18 @@ func closeContact(c *contact) error {
 	return c.conn.Close()
 }
 
-// scope is best effort. It comes before START, because only what the worker starts later is born in the
-// scope.
+// scope is best effort: a terminal without limits is worth more than none. But nobody is left to believe in limits that do not
+// hold, so of each terminal that was to have some it is said. It comes before START, because only what the worker starts later is
+// born in the scope.
 func (f *Fleet) scope(ctx context.Context, pid int, id endpoint.SessionID, limits Limits) {
 	ctx, cancel := context.WithTimeout(ctx, scopeTimeout)
 	defer cancel()
-	if err := f.scoper.Adopt(ctx, pid, id, limits); err != nil {
+	err := f.scoper.Adopt(ctx, pid, id, limits)
+	switch {
+	case err == nil:
+	case limits != (Limits{}):
+		f.log.Warn("a terminal runs without its limits: it gets no scope of its own", "session", id, "error", err)
+	default:
 		f.unscoped.Do(func() {
 			f.log.Warn("terminals get no scope of their own; KillMode=process keeps them over a restart", "error", err)
 		})

@@ -16,7 +16,7 @@ import (
 func TestLimitsAreThoseOfTheSpecification(t *testing.T) {
 	for _, c := range []struct {
 		says       string
-		have, want int
+		have, want any
 	}{
 		{"§9: 32 commands wait for a worker", commandsMax, 32},
 		{"§9: input is at most 64 KiB before it is copied", InputMax, 64 << 10},
@@ -24,37 +24,27 @@ func TestLimitsAreThoseOfTheSpecification(t *testing.T) {
 		{"§4: a frame has at most 32 MiB", wire.MaxFrameLen, 32 << 20},
 		{"§4: the protocol's version", wire.ProtoVersion, 5},
 		{"§4: a header's bytes", wire.HeaderLen, 5},
-		{"§4: a lifecycle request's seconds", int(endpoint.SignalDeadline / time.Second), 2},
-		{"§4: seconds that a worker waits for START", int(lifecycle.StartTimeout / time.Second), 120},
-		{"§4: seconds that a worker lingers", int(lifecycle.ExitLinger / time.Second), 60},
-		{"bytes of output that wait", outputBytesMax, 72 << 10},
-		{"seconds after TERM", int(termGrace / time.Second), 2},
-		{"seconds after KILL", int(killGrace / time.Second), 2},
-		{"seconds after the SIGKILL of a worker", int(destroyMax / time.Second), 5},
-		{"milliseconds of an adoption", int(adoptTimeout / time.Millisecond), 1500},
+		{"§4: a lifecycle request", endpoint.SignalDeadline, 2 * time.Second},
+		{"§4: a worker waits for START", lifecycle.StartTimeout, 120 * time.Second},
+		{"§4: a worker lingers", lifecycle.ExitLinger, 60 * time.Second},
+		{"§9: bytes of output that wait, of the 32 chunks of 8 KiB that may", outputBytesMax, 72 << 10},
+		{"bytes of the largest buffer kept for the next command", spareMax, 4 << 10},
+		{"after TERM", termGrace, 2 * time.Second},
+		{"after KILL", killGrace, 2 * time.Second},
+		{"after the SIGKILL of a worker", destroyMax, 5 * time.Second},
+		{"an adoption", adoptTimeout, 1500 * time.Millisecond},
 		{"adoptions at once", adoptionsMax, 64},
-		{"seconds of a launch", int(launchTimeout / time.Second), 10},
-		{"seconds after one that failed", int(abandonTimeout / time.Second), 2},
-		{"seconds for systemd", int(scopeTimeout / time.Second), 1},
+		{"a launch", launchTimeout, 10 * time.Second},
+		{"after one that failed", abandonTimeout, 2 * time.Second},
+		{"for systemd", scopeTimeout, time.Second},
 		{"bytes of a worker's last words", reportMax, 1 << 10},
-		{"milliseconds by which a lock outlasts its connection", int(dyingMax / time.Millisecond), 500},
-		{"milliseconds for commands that wait at the end", int(flushMax / time.Millisecond), 250},
-		{"milliseconds between looks at a lock", int(lockPoll / time.Millisecond), 100},
-		{"milliseconds between them when the connection is gone", int(lossPoll / time.Millisecond), 5},
+		{"by which a lock outlasts its connection", dyingMax, 500 * time.Millisecond},
+		{"for commands that wait at the end", flushMax, 250 * time.Millisecond},
+		{"between looks at a lock", lockPoll, 100 * time.Millisecond},
+		{"between them when the connection is gone", lossPoll, 5 * time.Millisecond},
 	} {
 		if c.have != c.want {
-			t.Errorf("%s: %d, want %d", c.says, c.have, c.want)
-		}
-	}
-	for says, holds := range map[string]bool{
-		"a launch ends before its worker gives up waiting for START": launchTimeout < lifecycle.StartTimeout,
-		"a worker that lingers is adopted several times over":        8*adoptTimeout < lifecycle.ExitLinger,
-		"TERM has the whole of its deadline before KILL":             termGrace >= endpoint.SignalDeadline,
-		"no more output waits than may":                              outputBytesMax <= 32*8<<10,
-		"a command's spare buffer is smaller than the largest input": spareMax < InputMax,
-	} {
-		if !holds {
-			t.Error(says)
+			t.Errorf("%s: %v, want %v", c.says, c.have, c.want)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 // process cannot exist here: a reservation cannot be handed to a child yet.
 type process struct{}
 
-func (f *Fleet) fork(id endpoint.SessionID) (*process, error) {
+func (f *Fleet) fork(id endpoint.SessionID, _ LogBounds) (*process, error) {
 	return nil, fmt.Errorf("start worker for %s with %s: %w", id, f.workerPath, errors.ErrUnsupported)
 }
 

@@ -12,12 +12,14 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/sessiond/failpoint"
+	"spawn/internal/supervisor/descriptors"
 )
 
 // process is a worker that this process forked. It is asked nothing once it has greeted us.
@@ -30,19 +32,22 @@ type process struct {
 // fork reserves the terminal and starts a worker that inherits the reservation, and nothing else: its
 // standard input and output are the null device, its standard error a pipe on which it says why it failed.
 // The reservation is the worker's alone when fork returns, so it ends with the worker.
-func (f *Fleet) fork(id endpoint.SessionID) (*process, error) {
+func (f *Fleet) fork(id endpoint.SessionID, log LogBounds) (*process, error) {
 	reservation, err := f.folder.Reserve(id)
 	if err != nil {
 		return nil, err
 	}
 	failpoint.Pass(failpoint.LaunchReserved)
+	if descriptors.Among(reservation.File(), descriptors.Kept) {
+		return nil, errors.Join(ErrDescriptors, reservation.Retire())
+	}
 	report, theirs, err := os.Pipe()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("make pipe: %w", err), reservation.Retire())
 	}
 	defer theirs.Close()
 	keepToOurselves()
-	p := &process{f.command(id, reservation.File(), theirs), report, make(chan struct{})}
+	p := &process{f.command(id, log, reservation.File(), theirs), report, make(chan struct{})}
 	end := watchEnd(p.cmd)
 	if err := p.cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start worker: %w", err), report.Close(), reservation.Retire())
@@ -59,11 +64,18 @@ func (f *Fleet) fork(id endpoint.SessionID) (*process, error) {
 	return p, nil
 }
 
-func (f *Fleet) command(id endpoint.SessionID, lock, report *os.File) *exec.Cmd {
-	cmd := exec.Command(f.workerPath, "--session-id", string(id), "--worker-dir", f.folder.Path())
+func (f *Fleet) command(id endpoint.SessionID, log LogBounds, lock, report *os.File) *exec.Cmd {
+	args := []string{"--session-id", string(id), "--worker-dir", f.folder.Path()}
+	if log.Max != 0 {
+		args = append(args, "--max-log-bytes", strconv.Itoa(log.Max))
+	}
+	if log.Segment != 0 {
+		args = append(args, "--segment-bytes", strconv.Itoa(log.Segment))
+	}
+	cmd := exec.Command(f.workerPath, args...)
 	cmd.Stderr = report
 	cmd.ExtraFiles = []*os.File{lock} // descriptor 3
-	cmd.Env = runtimeOnly(os.Environ())
+	cmd.Env = withoutPreemption(runtimeOnly(os.Environ()))
 	cmd.Dir = "/" // hold no folder busy for as long as a terminal lives
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return cmd
@@ -78,6 +90,23 @@ func runtimeOnly(environ []string) []string {
 	})
 	return append(make([]string, 0, len(kept)), kept...) // never nil, which would mean ours
 }
+
+// withoutPreemption keeps the runtime of a worker from interrupting itself by signals. A signal has the kernel save all registers to
+// a stack that nobody wipes, half a key among them when it comes while a record is sealed, or text that is being copied. The
+// collector waits for the next call then, which in a worker is never far: it works on some KiB at a time. No //go:debug line
+// can say this.
+func withoutPreemption(environ []string) []string {
+	for i, entry := range environ {
+		if strings.HasPrefix(entry, "GODEBUG=") {
+			environ[i] = entry + "," + noPreemption
+			return environ
+		}
+	}
+	return append(environ, "GODEBUG="+noPreemption)
+}
+
+// noPreemption comes last among the runtime's settings, where it counts.
+const noPreemption = "asyncpreemptoff=1"
 
 // reapLoop lives as long as the worker, however long that is, because only a parent can reap. When spawnd
 // ends before, the worker is reaped by whoever inherits it.

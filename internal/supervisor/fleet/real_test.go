@@ -17,6 +17,7 @@ import (
 
 	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/sessiond/wire"
+	"spawn/internal/supervisor/config"
 )
 
 // built is the folder with the real worker, made once for all tests and removed by TestMain.
@@ -214,4 +215,53 @@ func awaitGone(t *testing.T, pid string) {
 		}
 	}
 	t.Errorf("the shell %s lives on", pid)
+}
+
+// The bounds of a terminal's log reach its worker: a lowered log replays less, what the settings admit a worker takes, and what
+// they refuse it refuses too.
+func TestLogBoundsReachTheWorker(t *testing.T) {
+	house := newHouse(t)
+	f := house.fleetOf(realWorker(t))
+	launch := func(bounds LogBounds) (*Handle, error) {
+		spec := shell(`seq 1 20000; echo the-end; read -r line`)
+		spec.Log = bounds
+		return f.Launch(t.Context(), endpoint.NewSessionID(), spec)
+	}
+	replayed := func(bounds LogBounds) int {
+		t.Helper()
+		h, err := launch(bounds)
+		if err != nil {
+			t.Fatalf("%+v: %v", bounds, err)
+		}
+		until(t, h, "the-end\r\n")
+		if err := h.RequestReplay(wire.MaxFrameLen); err != nil {
+			t.Fatal(err)
+		}
+		for {
+			kind, p, err := h.Recv()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if kind == wire.KindReplay {
+				return len(p)
+			}
+		}
+	}
+	largest, _ := config.Lookup("terminal.log_bytes")
+	segment, _ := config.Lookup("terminal.log_segment_bytes")
+	usual := replayed(LogBounds{})
+	if n := replayed(LogBounds{Max: int(largest.Max), Segment: int(segment.Max)}); n < 100_000 || usual < 100_000 {
+		t.Errorf("replays of %d bytes by default, %d at most", usual, n)
+	}
+	if n := replayed(LogBounds{Max: int(largest.Min)}); n > int(largest.Min)/2 || n < int(largest.Min)/8 {
+		t.Errorf("a log of %d replays %d bytes", largest.Min, n)
+	}
+	if n := replayed(LogBounds{Max: int(largest.Min), Segment: int(segment.Min)}); n > int(largest.Min)/2 || n < int(largest.Min)/16 {
+		t.Errorf("a log of %d in segments of %d replays %d bytes", largest.Min, segment.Min, n)
+	}
+	for _, bounds := range []LogBounds{{Max: int(largest.Max) + 1}, {Segment: int(segment.Max) + 1}} {
+		if _, err := launch(bounds); err == nil {
+			t.Errorf("a worker takes %+v", bounds)
+		}
+	}
 }

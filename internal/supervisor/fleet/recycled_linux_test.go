@@ -48,6 +48,10 @@ func TestWhoHasTheNumberOfADeadWorkerIsNotKilled(t *testing.T) {
 	if err := killPeer(h.conn); err != nil {
 		t.Error(err)
 	}
+	beforePeerPidfd(t)
+	if err := killPeer(h.conn); err != nil {
+		t.Errorf("before Linux 6.5: %v", err)
+	}
 	_ = victim.Process.Signal(unix.SIGTERM) // a KILL that came before comes first
 	_ = victim.Wait()
 	if status, ok := victim.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != unix.SIGTERM {

@@ -4,6 +4,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 
 	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/supervisor/fleet/systemd"
@@ -21,8 +22,15 @@ type Limits = systemd.Limits
 // them over a restart.
 type NoScope struct{}
 
-// Adopt does nothing.
-func (NoScope) Adopt(context.Context, int, endpoint.SessionID, Limits) error { return nil }
+var errNoScope = errors.New("no systemd answers")
+
+// Adopt does nothing, which is an error when there were limits to be kept.
+func (NoScope) Adopt(_ context.Context, _ int, _ endpoint.SessionID, limits Limits) error {
+	if limits != (Limits{}) {
+		return errNoScope
+	}
+	return nil
+}
 
 type systemdScoper struct{ manager *systemd.Manager }
 

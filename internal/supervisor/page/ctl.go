@@ -101,6 +101,8 @@ type (
 	ViewSnapshotParams struct {
 		Pane string `json:"pane"`
 		Full bool   `json:"full"` // with history; otherwise the screen alone
+		// Plain asks for text without styles, which no snapshot is: it is refused, so that nobody takes one for it.
+		Plain bool `json:"plain,omitzero"`
 	}
 	ViewResizeParams struct {
 		Pane string `json:"pane"`

@@ -132,6 +132,7 @@ func TestParametersAreChecked(t *testing.T) {
 		`"view.resize","params":{"pane":"p1","cols":80,"rows":24}`:                        "not_found.viewer",
 		`"view.resize","params":{"pane":"p0","cols":80,"rows":0}`:                         "invalid.size",
 		`"view.snapshot","params":{"pane":"p1","full":true}`:                              "not_found.viewer",
+		`"view.snapshot","params":{"pane":"p0","full":true,"plain":true}`:                 "plain_replay_unsupported",
 		`"view.detach","params":{"pane":"p1"}`:                                            "not_found.viewer",
 		`"view.take","params":{"pane":"p1"}`:                                              "not_found.viewer",
 		`"view.grant","params":{"pane":"p0","viewer":"x"}`:                                "invalid.viewer",
@@ -162,6 +163,7 @@ func TestEveryVerbReachesItsAct(t *testing.T) {
 	for params, act := range map[string]string{
 		`"view.resize","params":{"pane":"p0","cols":90,"rows":30}`:       "resize",
 		`"view.snapshot","params":{"pane":"p0","full":true}`:             "snapshot",
+		`"view.snapshot","params":{"pane":"p0","plain":false}`:           "snapshot",
 		`"view.request","params":{"pane":"p0"}`:                          "request",
 		`"view.take","params":{"pane":"p0"}`:                             "take",
 		`"view.release","params":{"pane":"p0"}`:                          "release",

@@ -139,6 +139,9 @@ func viewDetach(_ context.Context, s *session, _ *request, p PaneParams) (Empty,
 }
 
 func viewSnapshot(_ context.Context, s *session, r *request, p ViewSnapshotParams) (Empty, error) {
+	if p.Plain {
+		return Empty{}, refused("plain_replay_unsupported", "a snapshot is a terminal stream: pane.capture has plain text")
+	}
 	l, err := s.attached(p.Pane)
 	if err != nil {
 		return Empty{}, err

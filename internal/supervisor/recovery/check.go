@@ -39,7 +39,7 @@ func (c *Checkpoint) checkHead() error {
 	switch {
 	case c.Generation < 1 || c.Generation > safeInteger:
 		return corrupt("generation is out of range")
-	case !filepath.IsAbs(c.Socket) || len(c.Socket) > socketMax || !isPlain(c.Socket):
+	case !filepath.IsAbs(c.Socket) || len(c.Socket) > socketMax:
 		return corrupt("socket is not an absolute path")
 	case c.UID < 0 || c.UID > uidMax:
 		return corrupt("uid is out of range")

@@ -122,7 +122,7 @@ func digestOf(payload []byte) string {
 // decodePayload counts before it allocates, checks every rule, and at last demands that writing the
 // result gives the same bytes: that finds each missing, null, reordered or oddly spelt member.
 func decodePayload(payload []byte, format int) (Checkpoint, error) {
-	if err := countPayload(payload); err != nil {
+	if err := countPayload(payload, format); err != nil {
 		return Checkpoint{}, err
 	}
 	var c Checkpoint
@@ -138,8 +138,8 @@ func decodePayload(payload []byte, format int) (Checkpoint, error) {
 	return c, nil
 }
 
-// countPayload bounds what decoding would allocate.
-func countPayload(payload []byte) error {
+// countPayload bounds what decoding would allocate. What a format does not have at all is damage, however much there is of it.
+func countPayload(payload []byte, format int) error {
 	var resources, tags, rows int // the last two of one pane
 	err := strictjson.Walk(payload, func(array string) error {
 		switch array {
@@ -149,7 +149,9 @@ func countPayload(payload []byte) error {
 		case "sessions", "windows", "nodes":
 			resources++
 		case "tags":
-			tags++
+			if tags++; format < Format2 {
+				return corrupt("a pane has a field of a later format")
+			}
 		case "screen", "history":
 			rows++
 		}
@@ -169,8 +171,10 @@ func countPayload(payload []byte) error {
 		return nil
 	case errors.As(err, &found):
 		return found
-	case errors.Is(err, strictjson.ErrDepth), errors.Is(err, strictjson.ErrMembers):
-		return oversize("nests too deeply, or has too many members")
+	case errors.Is(err, strictjson.ErrDepth):
+		return oversize("nests too deeply")
+	case errors.Is(err, strictjson.ErrMembers): // more than any record of ours has: some are doubled or not known
+		return corrupt("a record has members that are none of a checkpoint")
 	default:
 		return corrupt("payload is not JSON")
 	}

@@ -7,13 +7,18 @@ import (
 	"strconv"
 )
 
-// A generation is given out once. Two files of one generation are both of no use, since nobody knows which was meant, and
+// A daemon gives a generation out once. Two files of one generation are both of no use, since nobody knows which was meant, and
 // whatever a disk returns or a power loss undoes may come right again later. So the store keeps the highest that any
-// file was seen to have, and one counts as used before its file gets its name.
+// file was seen to have, and one counts as used before its file gets its name. The next daemon knows what files show.
 
 // shownMax is the highest generation that is believed of a file that is not valid. Damage then never uses up what
 // is left: as many generations again are above it.
 const shownMax = safeInteger / 2
+
+// generationLeap is how many generations a start leaves out for each file that shows none, because it is damaged, unsafe, or cannot
+// be read: it may have any that an earlier daemon gave out above those that are shown. That is nearly as many as there are in a
+// year of checkpoints every 30 seconds, and few enough for a million starts beside as many such files as a folder may hold.
+const generationLeap = 1 << 20
 
 // shownBegin is in front of the generation in every file: quotes are escaped within the envelope.
 var shownBegin = []byte(`\"generation\":`)
@@ -35,8 +40,7 @@ func shownGeneration(raw []byte) int64 {
 	return n
 }
 
-// illegible counts the files that show no generation. At a start each may have one above all that are shown: the daemon before
-// gave it out, and then it was damaged.
+// illegible counts the files that show no generation.
 func illegible(entries []Entry) (n int64) {
 	for _, e := range entries {
 		if e.claims == 0 {

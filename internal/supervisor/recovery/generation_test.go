@@ -6,60 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"spawn/internal/sessiond/vfs"
 )
-
-// garbling is a file system that may return something else than was written.
-type garbling struct {
-	vfs.FS
-	garble func(read []byte) // nil: what was written
-}
-
-// lastByte is damage that leaves all but the last byte of a read legible.
-func lastByte(p []byte) { p[len(p)-1] ^= 1 }
-
-// everyByte leaves nothing legible.
-func everyByte(p []byte) { clear(p) }
-
-func (g *garbling) OpenAnchor(op vfs.Op, path string) (vfs.Dir, error) {
-	d, err := g.FS.OpenAnchor(op, path)
-	return garblingDir{d, g}, err
-}
-
-type garblingDir struct {
-	vfs.Dir
-	g *garbling
-}
-
-func (d garblingDir) OpenDir(op vfs.Op, name string) (vfs.Dir, error) {
-	inner, err := d.Dir.OpenDir(op, name)
-	return garblingDir{inner, d.g}, err
-}
-
-func (d garblingDir) Open(op vfs.Op, name string) (vfs.File, error) {
-	f, err := d.Dir.Open(op, name)
-	if err != nil {
-		return nil, err
-	}
-	return garblingFile{f, d.g}, nil
-}
-
-type garblingFile struct {
-	vfs.File
-	g *garbling
-}
-
-func (f garblingFile) Read(op vfs.Op, p []byte) (int, error) {
-	n, err := f.File.Read(op, p)
-	if op == "checkpoint.read" && n > 0 && f.g.garble != nil {
-		f.g.garble(p[:n])
-	}
-	return n, err
-}
 
 // What comes back from the disk decides, not what was written: a checkpoint that reads otherwise pushes out no older one.
 func TestACheckpointThatReadsOtherwiseIsNotTakenForValid(t *testing.T) {
@@ -85,7 +38,7 @@ func TestAGenerationThatWasGarbledIsNotGivenOutAgain(t *testing.T) {
 				w := newWorld(inner, "")
 				s := w.start(t, on(9))
 				w.publish(t, s, 1, "")
-				w.files = &garbling{inner, garble}
+				w.files = &garbling{FS: inner, garble: garble}
 				s = w.start(t, on(9)) // reads the first as damaged already
 				w.publish(t, s, 1, "")
 				if restart {
@@ -117,7 +70,7 @@ func TestTheGenerationOfADamagedFileCounts(t *testing.T) {
 	second, third := w.publish(t, s, 1, ""), w.publish(t, s, 1, "")
 	w.publish(t, s, 1, "")
 	must(t, s.Forget(second.ID), s.Forget(third.ID))
-	w.files = &garbling{inner, lastByte}
+	w.files = &garbling{FS: inner, garble: lastByte}
 	if next := w.publish(t, w.start(t, on(9)), 1, ""); next.Generation != 5 {
 		t.Errorf("published %+v", next)
 	}
@@ -129,7 +82,7 @@ func TestAGenerationOfUnknownOutcomeIsNotGivenOutAgain(t *testing.T) {
 	for at, struck := 1, true; struck; at++ {
 		files, w := prepare(t)
 		faulty := &vfs.Faulty{FS: files}
-		w.files = &garbling{faulty, everyByte}
+		w.files = &garbling{FS: faulty, garble: everyByte}
 		s := w.start(t, on(9))
 		w.files = faulty
 		faulty.Fault = vfs.Fault{At: faulty.Calls() + at, Mode: vfs.FailDone, Err: syscall.EIO, On: true}
@@ -155,6 +108,38 @@ func TestAForgottenGenerationIsNotGivenOutAgain(t *testing.T) {
 	must(t, s.Forget(w.publish(t, s, 1, "").ID))
 	if next := w.publish(t, s, 1, ""); next.Generation != 3 {
 		t.Errorf("published %+v", next)
+	}
+}
+
+// What cannot be read at a start may have any generation that was given out, however far above those that are shown.
+func TestAGenerationThatCouldNotBeReadIsNotGivenOutAgain(t *testing.T) {
+	disk := &garbling{FS: vfs.NewCrash()}
+	w := newWorld(disk, "")
+	s := w.start(t, on(3))
+	w.publish(t, s, 34, "") // those that follow are its remnants, so it stays
+	var last []string
+	for range 10 {
+		last = append(last, w.publish(t, s, 1, "").ID+finalEnd)
+	}
+	disk.broken = func(name string) bool { return slices.Contains(last, name) }
+	s = w.start(t, on(3))
+	if got := shown(t, s); got != "1:valid 0:unsafe 0:unsafe" {
+		t.Fatalf("listed %s", got)
+	}
+	for range 8 { // as many as there would be to the last one, if numbers went on behind those that are shown
+		_, err := s.Publish(context.Background(), body(w.now, 1, ""))
+		must(t, err)
+	}
+	disk.broken = nil
+	entries, err := w.start(t, on(9)).List()
+	must(t, err)
+	if len(entries) != 5 {
+		t.Errorf("listed %+v", entries)
+	}
+	for _, e := range entries {
+		if e.Status != StatusValid {
+			t.Errorf("generation %d is %s", e.Generation, e.Status)
+		}
 	}
 }
 

@@ -35,8 +35,8 @@ type Published struct {
 //
 // Only behind step 3 does it return without an error, and from then on nothing takes the checkpoint back. Before
 // the rename, the context or a failure discards what was staged, and older files are untouched. ErrUnknown: the
-// file has its name, but a power loss may take it. ID, Generation, Socket and UID of c are filled in. Text that the
-// present policy does not allow is left out.
+// file has its name, but a power loss may take it. An end of the context is returned as it is, since it says nothing of the
+// store. ID, Generation, Socket and UID of c are filled in. Text that the present policy does not allow is left out.
 func (s *Store) Publish(ctx context.Context, c Checkpoint) (Published, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,16 +45,21 @@ func (s *Store) Publish(ctx context.Context, c Checkpoint) (Published, error) {
 	}
 	s.mu.stats.LastAttempt = s.now()
 	done, err := s.publish(ctx, c)
+	if calledOff(err) {
+		return done, err
+	}
 	s.mu.stats.LastError = CodeOf(err)
 	if err == nil {
 		s.mu.stats.LastSuccess = s.now()
-		entries, scanErr := s.scan(s.now(), s.mu.policy) // only one that was read back, and is valid, pushes out another
-		if done.Prune = scanErr; scanErr == nil {
-			_, done.Prune = s.prune(entries, s.mu.policy)
-		}
+		done.Prune = s.tidy(s.mu.policy) // only one that was read back, and is valid, pushes out another
 		s.mu.stats.LastPruneError = CodeOf(done.Prune)
 	}
 	return done, err
+}
+
+// calledOff tells an end of a context from a failure.
+func calledOff(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 func (s *Store) publish(ctx context.Context, c Checkpoint) (Published, error) {
@@ -80,7 +85,7 @@ func (s *Store) publish(ctx context.Context, c Checkpoint) (Published, error) {
 		return Published{}, err
 	}
 	entry := Entry{ID: c.ID, Bytes: int64(size)}
-	entry.judge(fitted, nil, nil)
+	entry.judge(fitted, traces{}, nil)
 	s.recognise(entry, digest, p)
 	return Published{ID: c.ID, Generation: generation, TextPanes: entry.TextPanes, OmittedFor: textPanes(c) - entry.TextPanes}, nil
 }
@@ -92,7 +97,7 @@ func (s *Store) recognise(entry Entry, digest [sha256.Size]byte, p Policy) {
 	if err != nil {
 		return
 	}
-	back, err := digestOfFile(file)
+	back, err := digestOfFile(file, facts.Size)
 	if err = errors.Join(err, file.Close("checkpoint.close")); err != nil || back != digest {
 		return
 	}
@@ -100,9 +105,9 @@ func (s *Store) recognise(entry Entry, digest [sha256.Size]byte, p Policy) {
 	s.mu.examined[entry.ID] = remembered{facts, min(p.MaxBytes, FileBytesMax), entry}
 }
 
-func digestOfFile(file vfs.File) (digest [sha256.Size]byte, err error) {
+func digestOfFile(file vfs.File, size int64) (digest [sha256.Size]byte, err error) {
 	sum := sha256.New()
-	chunk := make([]byte, writeChunk)
+	chunk := make([]byte, min(writeChunk, max(1, size)))
 	for {
 		n, err := file.Read("checkpoint.read", chunk)
 		sum.Write(chunk[:n])
@@ -115,17 +120,10 @@ func digestOfFile(file vfs.File) (digest [sha256.Size]byte, err error) {
 	}
 }
 
-// nextGeneration is one more than the highest that was ever used. A file that the system fails to read may hold that, so
-// then nothing is written.
+// nextGeneration is one more than the highest that is known to be used.
 func (s *Store) nextGeneration(p Policy) (int64, error) {
-	entries, err := s.scan(s.now(), p)
-	if err != nil {
+	if _, err := s.scan(s.now(), p); err != nil {
 		return 0, err
-	}
-	for _, e := range entries {
-		if e.unread {
-			return 0, ioFailure("publish checkpoint: an older one cannot be read, so the next generation is not known", nil)
-		}
 	}
 	if s.mu.used >= safeInteger {
 		return 0, ioFailure("publish checkpoint: generations are used up", nil)
@@ -153,10 +151,14 @@ func (s *Store) put(ctx context.Context, uuid string, c Checkpoint, size int) (d
 	return digest, nil
 }
 
-// discard removes a staged file as far as that is possible; the next start removes the rest. It returns the failure.
+// discard removes a staged file as far as that is possible; the next start removes the rest. It returns the failure, or the end
+// of the context as it is.
 func (s *Store) discard(temp string, cause error) error {
 	if err := s.dir.Remove("temp.remove", temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		cause = errors.Join(cause, err)
+	}
+	if calledOff(cause) {
+		return cause
 	}
 	return ioFailure("publish checkpoint: it could not be written; older ones are untouched", cause)
 }

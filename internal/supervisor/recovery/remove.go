@@ -71,6 +71,15 @@ func (s *Store) regular(id string) bool {
 	return err != nil || facts.Kind == vfs.KindRegular
 }
 
+// tidy looks at the folder and removes what p does not keep.
+func (s *Store) tidy(p Policy) error {
+	entries, err := s.scan(s.now(), p)
+	if err == nil {
+		_, err = s.prune(entries, p)
+	}
+	return err
+}
+
 // removeAll deletes examined files, each if it is still the file that was examined, and syncs the folder. It goes on
 // behind a failure, and fails then.
 func (s *Store) removeAll(doomed []Entry) error {
@@ -82,28 +91,52 @@ func (s *Store) removeAll(doomed []Entry) error {
 		failed = errors.Join(failed, s.remove("checkpoint.remove", e.ID+finalEnd, e.facts))
 		delete(s.mu.examined, e.ID)
 	}
-	if err := s.dir.Sync("store.syncremoved"); err != nil {
+	err := s.dir.Sync("store.syncremoved")
+	switch {
+	case err != nil, errors.Is(failed, ErrUnknown):
 		return unknownOutcome("remove checkpoints: whether they are gone for good is not known", errors.Join(failed, err))
-	}
-	if failed != nil {
+	case failed != nil:
 		return ioFailure("remove checkpoints: not all could be removed", failed)
 	}
 	return nil
 }
 
-// remove unlinks a name that still means the object of facts. That it is gone already is fine.
+// remove unlinks a name that still means the object of facts. That it is gone already is fine. What failed may have been
+// done all the same, so the name is looked at again: ErrUnknown when that fails, too.
 func (s *Store) remove(op vfs.Op, name string, facts vfs.Facts) error {
-	now, err := s.dir.Look("checkpoint.look", name)
-	if errors.Is(err, fs.ErrNotExist) {
+	left, err := s.means(name, facts)
+	switch {
+	case err != nil:
+		return err
+	case !left:
 		return nil
 	}
-	if err != nil {
-		return err
+	failed := s.dir.Remove(op, name)
+	if failed == nil {
+		return nil
 	}
-	if !now.SameObject(facts) {
-		return vfs.ErrUnsafe
+	left, err = s.means(name, facts)
+	switch {
+	case err != nil:
+		return unknownOutcome("remove checkpoint: whether it is gone is not known", errors.Join(failed, err))
+	case !left:
+		return nil
 	}
-	return s.dir.Remove(op, name)
+	return failed
+}
+
+// means tells whether a name is there, and fails when it is another object's by now.
+func (s *Store) means(name string, facts vfs.Facts) (bool, error) {
+	now, err := s.dir.Look("checkpoint.look", name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case !now.SameObject(facts):
+		return false, vfs.ErrUnsafe
+	}
+	return true, nil
 }
 
 // sweep removes the temporary files that a crash left. Nothing ever reads them. A file that others can reach is
@@ -127,7 +160,7 @@ func (s *Store) sweep() error {
 		case !s.safe(facts):
 			s.mu.stats.UnsafeTemps++
 		default:
-			failed = errors.Join(failed, s.dir.Remove("temp.remove", name))
+			failed = errors.Join(failed, s.remove("temp.remove", name, facts))
 		}
 	}
 	// Also when there was nothing: a process that died may have left removals that nobody synced.
@@ -137,23 +170,22 @@ func (s *Store) sweep() error {
 	return nil
 }
 
-// Forget deletes one checkpoint, whatever its status, without reading it. Only an unsafe object is refused.
-// ErrUnknown means that it may come back after a power loss.
+// Forget deletes one checkpoint, whatever its status, without opening it, so that one which cannot be read can be got rid of.
+// Only an unsafe object is refused. ErrUnknown means that it may be there still, or come back after a power loss.
 func (s *Store) Forget(id string) error {
 	if _, err := ParseID(id); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	file, facts, err := s.open(id)
+	facts, err := s.dir.Look("checkpoint.look", id+finalEnd)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return &Failure{Code: CodeNotFound, reason: "forget checkpoint: there is none of this id"}
 	case err != nil:
-		return ioFailure("forget checkpoint: its file is unsafe or cannot be opened", err)
-	}
-	if err := file.Close("checkpoint.close"); err != nil {
-		return ioFailure("forget checkpoint: its file cannot be closed", err)
+		return ioFailure("forget checkpoint: its file cannot be looked at", err)
+	case !s.safe(facts):
+		return ioFailure("forget checkpoint: its file is unsafe", vfs.ErrUnsafe)
 	}
 	return s.removeAll([]Entry{{ID: id, facts: facts}})
 }

@@ -39,6 +39,8 @@ var changes = []change{
 	{"generation with an exponent", `"generation":9007199254740991`, `"generation":1e3`, ErrCorrupt},
 	{"generation in quotes", `"generation":9007199254740991`, `"generation":"1"`, ErrCorrupt},
 	{"socket relative", `"/run/user`, `"run/user`, ErrCorrupt},
+	{"socket with a line feed", `"/run/user`, `"/run/\nuser`, nil},
+	{"socket too long", `"/run/user`, `"/` + strings.Repeat("x", socketMax) + `/user`, ErrCorrupt},
 	{"uid negative", `"uid":1000`, `"uid":-1`, ErrCorrupt},
 	{"uid -0", `"uid":1000`, `"uid":-0`, ErrCorrupt},
 	{"uid 0", `"uid":1000`, `"uid":0`, nil},

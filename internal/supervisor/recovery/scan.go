@@ -3,7 +3,6 @@
 package recovery
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"io"
@@ -41,9 +40,6 @@ type remembered struct {
 	entry    Entry
 }
 
-// marker is in every file that holds text: quotes are escaped within the envelope.
-var marker = []byte(`\"availability\":\"plain\"`)
-
 // scan examines every checkpoint file, in the order of a listing: by generation, then what has none by id.
 func (s *Store) scan(now Millis, p Policy) ([]Entry, error) {
 	names, err := s.dir.Names("store.list")
@@ -73,6 +69,7 @@ func (s *Store) scan(now Millis, p Policy) ([]Entry, error) {
 	slices.SortFunc(entries, func(a, b Entry) int {
 		return cmp.Or(cmp.Compare(uint64(a.Generation-1), uint64(b.Generation-1)), cmp.Compare(a.ID, b.ID)) // 0 wraps to the end
 	})
+	s.take(entries)
 	s.count(entries)
 	return entries, nil
 }
@@ -105,13 +102,16 @@ func (s *Store) examine(id string, p Policy, whole bool) (Entry, Checkpoint, err
 		return known.entry, Checkpoint{}, file.Close("checkpoint.close")
 	}
 	entry.facts, entry.Bytes = facts, facts.Size
-	raw, err := readAll(file, facts.Size)
+	raw, seen, err := read(file, facts.Size, bytesMax)
 	if err = errors.Join(err, file.Close("checkpoint.close")); err != nil {
 		entry.unread = true
 		return entry, Checkpoint{}, err
 	}
 	c, err := s.decode(id, raw, bytesMax)
-	entry.judge(c, raw, err)
+	if err != nil && raw != nil {
+		seen = tracesOf(raw)
+	}
+	entry.judge(c, seen, err)
 	s.mu.examined[id] = remembered{facts, bytesMax, entry}
 	return entry, c, err
 }
@@ -136,12 +136,18 @@ func (s *Store) safe(facts vfs.Facts) bool {
 	return facts.Kind == vfs.KindRegular && facts.UID == s.id.UID && facts.Links == 1 && facts.Perm&othersAny == 0
 }
 
-// readAll reads at most size bytes and one more, which shows a file that is longer than it was said to be. A file of
-// more than FileBytesMax is not read: its size alone decides.
-func readAll(file vfs.File, size int64) ([]byte, error) {
-	if size > FileBytesMax {
-		return nil, nil
+// read returns a file's bytes. Of one that is too long there are none, but what it shows.
+func read(file vfs.File, size int64, bytesMax int) (raw []byte, seen traces, err error) {
+	if size > int64(bytesMax) {
+		seen, err = skim(file, size)
+		return nil, seen, err
 	}
+	raw, err = readAll(file, size)
+	return raw, traces{}, err
+}
+
+// readAll reads at most size bytes and one more, which shows a file that is longer than it was said to be.
+func readAll(file vfs.File, size int64) ([]byte, error) {
 	raw := make([]byte, 0, size+1)
 	for len(raw) <= int(size) {
 		n, err := file.Read("checkpoint.read", raw[len(raw):cap(raw)])
@@ -171,9 +177,9 @@ func (s *Store) decode(id string, raw []byte, bytesMax int) (Checkpoint, error) 
 	return c, nil
 }
 
-// judge fills in what was found.
-func (e *Entry) judge(c Checkpoint, raw []byte, err error) {
-	e.claims = cmp.Or(c.Generation, shownGeneration(raw))
+// judge fills in what was found: c, or what is seen of a file that is refused.
+func (e *Entry) judge(c Checkpoint, seen traces, err error) {
+	e.claims, e.text = seen.generation, seen.text
 	switch CodeOf(err) {
 	case "":
 		e.Status = StatusValid
@@ -187,12 +193,10 @@ func (e *Entry) judge(c Checkpoint, raw []byte, err error) {
 				e.TextPanes++
 			}
 		}
-		e.text = e.TextPanes > 0
+		e.claims, e.text = c.Generation, e.TextPanes > 0
 	case CodeFormat, CodeSize:
 		e.Status = StatusIncompatible
-		e.text = raw == nil || bytes.Contains(raw, marker)
 	default:
 		e.Status = StatusCorrupt
-		e.text = bytes.Contains(raw, marker)
 	}
 }

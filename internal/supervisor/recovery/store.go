@@ -44,6 +44,8 @@ type Store struct {
 		inherited string                // see Start; "" for none
 		examined  map[string]remembered // by id, so that a file is decoded once
 		used      int64                 // highest generation that a file was seen to have, or was to get; none of up to it is given out again
+		taken     bool                  // a look at the folder has said what this daemon begins with
+		inherits  bool                  // and what it finds then is an inheritance
 		stats     Stats
 	}
 }
@@ -61,7 +63,7 @@ func Open(o Options) (*Store, error) {
 		others fs.FileMode // bits that the folder must not have
 	}{{"spawn", othersWrite}, {"recovery", othersAny}, {o.Identity.Key(), othersAny}} {
 		inner, err := enter(dir, step.name, o.Identity.UID, step.others)
-		if err = errors.Join(err, dir.Close()); err != nil {
+		if err = errors.Join(err, dir.Close("store.close")); err != nil {
 			return nil, ioFailure("open recovery store: a folder is unsafe or cannot be opened", err)
 		}
 		dir = inner
@@ -102,13 +104,14 @@ func enter(outer vfs.Dir, name string, uid int, others fs.FileMode) (vfs.Dir, er
 		err = vfs.ErrUnsafe
 	}
 	if err != nil {
-		return nil, errors.Join(err, dir.Close())
+		return nil, errors.Join(err, dir.Close("store.close"))
 	}
 	return dir, nil
 }
 
-// Start takes the policy, removes temporary files that a crash left, and cleans up as SetPolicy does. It fails when
-// the store cannot be made what the policy asks for. A daemon that goes on from the one before, because it adopted its
+// Start takes the policy, removes temporary files that a crash left, and cleans up as SetPolicy does. It fails only when
+// the policy is for no text, and some may be left: nothing else about checkpoints is worth a daemon that does not start, so what
+// could not be removed besides is in the stats. A daemon that goes on from the one before, because it adopted its
 // workers, is continuing. One that is not takes what it finds as an inheritance: the checkpoint that
 // a person would be led to is then not crowded out by new ones before it was restored, forgotten or has expired.
 func (s *Store) Start(p Policy, continuing bool) error {
@@ -117,43 +120,46 @@ func (s *Store) Start(p Policy, continuing bool) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.sweep(); err != nil {
+	s.mu.inherits = !continuing
+	if p.Text == TextModeOff {
+		if err := s.purgeText(p); err != nil {
+			return err
+		}
+	} else if err := s.sweep(); err != nil {
 		s.mu.stats.LastError = CodeOf(err) // left over, but in nobody's way
 	}
-	entries, err := s.scan(s.now(), p)
-	if err != nil {
-		return err
+	s.mu.policy = p
+	s.mu.stats.LastPruneError = CodeOf(s.tidy(p))
+	return nil
+}
+
+// take is what the first look at the folder that succeeds is for: which generations may be used, and what was inherited.
+func (s *Store) take(entries []Entry) {
+	if s.mu.taken {
+		return
 	}
-	s.mu.used += illegible(entries)
-	if !continuing {
+	s.mu.taken = true
+	s.mu.used += illegible(entries) * generationLeap
+	if s.mu.inherits {
 		s.mu.inherited = Leading(entries)
 	}
-	return s.setPolicy(p)
 }
 
 // SetPolicy makes the store what p asks for, and then takes p. When it fails, some files may be gone, and
 // the policy before stays. Without text, every checkpoint that holds some is deleted first; with a
 // smaller count or age, what is too many or too old. A disabled policy deletes no checkpoint but those with text.
 func (s *Store) SetPolicy(p Policy) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.setPolicy(p)
-}
-
-func (s *Store) setPolicy(p Policy) error {
 	if err := p.Check(); err != nil {
 		return err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if p.Text == TextModeOff {
 		if err := s.purgeText(p); err != nil {
 			return err
 		}
 	}
-	entries, err := s.scan(s.now(), p)
-	if err != nil {
-		return err
-	}
-	if _, err := s.prune(entries, p); err != nil {
+	if err := s.tidy(p); err != nil {
 		return err
 	}
 	s.mu.policy = p
@@ -170,4 +176,4 @@ func (s *Store) Restored(id string) {
 }
 
 // Close lets go of the folder.
-func (s *Store) Close() error { return s.dir.Close() }
+func (s *Store) Close() error { return s.dir.Close("store.close") }

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -23,27 +25,51 @@ type story struct {
 	name   string
 	policy Policy
 	run    func(w *world, s *Store) error
+	// passes are the sets of generations through which it goes, besides the one before and the one behind it: what a power loss
+	// may leave. strays are those that there may be as well once a call has failed.
+	passes, strays string
+	strict         bool   // it is done or not: when it fails and its outcome is known, nothing has changed
+	sets           Policy // what it is to put in force; zero for nothing
+	pieces         int    // in which a write reaches the disk; 0 for one
+	states         int    // that a power loss can leave, all told
 }
 
 var stories = []story{
-	{"publish", on(9), publishOne},
-	{"publish and prune", on(9), func(w *world, s *Store) error {
+	{name: "publish", policy: on(9), run: publishAlone, strict: true, states: 68},
+	{name: "publish in pieces", policy: on(9), run: publishAlone, strict: true, pieces: 700, states: 194},
+	{name: "publish and prune", policy: on(9), passes: "123 13 23", states: 75, run: func(w *world, s *Store) error {
 		s.mu.policy = on(1) // without the cleaning up that goes with it
 		return publishOne(w, s)
 	}},
-	{"publish twice", on(2), func(w *world, s *Store) error { return errors.Join(publishOne(w, s), publishOne(w, s)) }},
-	{"forget", on(9), func(w *world, s *Store) error { return s.Forget(w.first) }},
-	{"text off", on(9), func(_ *world, s *Store) error {
-		p := on(9)
-		p.Text = TextModeOff
-		return s.SetPolicy(p)
+	{name: "publish twice", policy: on(2), passes: "123 23 234", strays: "124 24 1234 134", states: 137, run: func(w *world, s *Store) error {
+		return errors.Join(publishOne(w, s), publishOne(w, s))
 	}},
-	{"fewer", on(9), func(_ *world, s *Store) error { return s.SetPolicy(on(1)) }},
-	{"expire", on(9), func(w *world, s *Store) error {
+	{name: "publish twice and forget", policy: on(9), passes: "123 1234", strays: "2 23 24 124", states: 134, run: func(w *world, s *Store) error {
+		return errors.Join(publishOne(w, s), publishOne(w, s), s.Forget(w.first))
+	}},
+	{name: "forget", policy: on(9), strict: true, states: 8, run: func(w *world, s *Store) error { return s.Forget(w.first) }},
+	{name: "text off", policy: on(9), sets: withoutTexts(9), states: 9, run: func(_ *world, s *Store) error { return s.SetPolicy(withoutTexts(9)) }},
+	{name: "fewer", policy: on(9), sets: on(1), states: 8, run: func(_ *world, s *Store) error { return s.SetPolicy(on(1)) }},
+	{name: "expire", policy: on(9), passes: "1 2", states: 12, run: func(w *world, s *Store) error {
 		w.now = noon.Plus(defaultAge + 2)
 		_, err := s.List()
+		if code := s.Stats().LastPruneError; err == nil && code != "" { // a listing succeeds even if it cannot clean up
+			err = &Failure{Code: code}
+		}
 		return err
 	}},
+}
+
+// withoutTexts is on with text switched off.
+func withoutTexts(count int) Policy {
+	p := on(count)
+	p.Text = TextModeOff
+	return p
+}
+
+func publishAlone(w *world, s *Store) error {
+	_, err := s.Publish(context.Background(), body(w.now, 3, "third"))
+	return err
 }
 
 func publishOne(w *world, s *Store) error {
@@ -51,15 +77,36 @@ func publishOne(w *world, s *Store) error {
 	return errors.Join(err, done.Prune)
 }
 
+// over is the disk as the story has it.
+func (st story) over(files vfs.FS) vfs.FS {
+	if st.pieces == 0 {
+		return files
+	}
+	return &garbling{FS: files, pieces: st.pieces}
+}
+
+// twoGenerations is what prepare hands out copies of.
+var twoGenerations struct {
+	sync.Once
+	files *vfs.Crash
+	world world
+}
+
 // prepare is a file system with a store of two generations, all of it durable, and its surroundings.
 func prepare(t testing.TB) (*vfs.Crash, *world) {
 	t.Helper()
-	files := vfs.NewCrash()
-	w := newWorld(files, "")
-	s := w.start(t, on(9))
-	w.first = w.publish(t, s, 1, "").ID
-	w.publish(t, s, 2, "second")
-	return files.Clone(), w
+	at := &twoGenerations
+	at.Do(func() {
+		at.files = vfs.NewCrash()
+		w := newWorld(at.files, "")
+		s := w.start(t, on(9))
+		w.first = w.publish(t, s, 1, "").ID
+		w.publish(t, s, 2, "second")
+		at.world = *w
+	})
+	w := at.world
+	w.rand = rand.NewChaCha8([32]byte{2}) // ids that are not taken
+	return at.files.Clone(), &w
 }
 
 // held is what a store holds, generation by generation, with everything in it. It fails the test for anything that
@@ -81,26 +128,83 @@ func held(t testing.TB, s *Store) map[int64]string {
 	return out
 }
 
-// outcome runs a story without a fault: what is there before and behind it.
-func outcome(t testing.TB, st story) (before, after map[int64]string) {
+// setOf names the generations of what is held: "12".
+func setOf(held map[int64]string) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(slices.Sorted(maps.Keys(held))), " ", ""), "[]")
+}
+
+// A tale is a story of which the end is known.
+type tale struct {
+	story
+	before, after map[int64]string
+	bytes         int // of the longest file
+}
+
+// tell runs a story without a fault.
+func (st story) tell(t testing.TB) tale {
 	t.Helper()
 	files, w := prepare(t)
-	w.files = files
+	w.files = st.over(files)
 	s := w.start(t, st.policy)
-	before = held(t, s)
+	told := tale{story: st, before: held(t, s)}
 	must(t, st.run(w, s))
-	return before, held(t, s)
+	told.after = held(t, s)
+	entries, err := s.List()
+	must(t, err)
+	for _, e := range entries {
+		told.bytes = max(told.bytes, int(e.Bytes))
+	}
+	return told
+}
+
+// allows tells whether a set of generations may be there when the story was broken off, or failed.
+func (st tale) allows(set string, failed bool) bool {
+	sets := append(strings.Fields(st.passes), setOf(st.before), setOf(st.after))
+	if failed {
+		sets = append(sets, strings.Fields(st.strays)...)
+	}
+	return slices.Contains(sets, set)
+}
+
+// survey opens what a power loss left, with room for all of it, and returns what it holds. That is whole, no temporary file is
+// beside it, and the next checkpoint gets a generation of its own.
+func survey(t *testing.T, w *world, p Policy, files vfs.FS, at string) map[int64]string {
+	t.Helper()
+	again := *w
+	again.files, again.now = files, soon
+	s, err := again.open()
+	p.MaxCheckpoints = 9 // see what is there, not what would be left of it
+	must(t, err, s.Start(p, true))
+	got := held(t, s)
+	if strings.Contains(everything(t, files), tempBegin) {
+		t.Errorf("%s: a temporary file is left after a start", at)
+	}
+	next, err := s.Publish(context.Background(), body(again.now, 1, ""))
+	if err != nil || got[next.Generation] != "" {
+		t.Errorf("%s: next publication: %+v, %v", at, next, err)
+	}
+	return got
+}
+
+// check demands that each generation is what the story made it.
+func (st tale) check(t *testing.T, got map[int64]string, at string) {
+	t.Helper()
+	for generation, content := range got {
+		if content != st.before[generation] && content != st.after[generation] {
+			t.Errorf("%s: generation %d holds %s", at, generation, content)
+		}
+	}
 }
 
 // F10: whatever a power loss leaves, after each step of each story and with each set of unsynced changes, a store opens
-// and holds whole generations, of which every one is from before or behind the story; behind a success, it
-// is what the success said.
+// and holds whole generations: those from before the story, those behind it, or a set through which it goes. Before it begins
+// and behind a success there is no choice. Every state is visited, which their number shows.
 func TestPowerLossLeavesWholeGenerations(t *testing.T) {
 	for _, st := range stories {
 		t.Run(st.name, func(t *testing.T) {
-			before, after := outcome(t, st)
+			told := st.tell(t)
 			files, w := prepare(t)
-			w.files = files
+			w.files = st.over(files)
 			s, err := w.open()
 			must(t, err)
 			must(t, s.Start(st.policy, true))
@@ -109,52 +213,55 @@ func TestPowerLossLeavesWholeGenerations(t *testing.T) {
 			states := 0
 			files.States(func(state vfs.CrashState) bool {
 				states++
-				judge(t, w, st, state, before, after, state.Done >= began, state.Done == files.Len())
+				at := fmt.Sprintf("after %d steps, the last %q, kept %s", state.Done, state.Last, state.What)
+				raw := everything(t, state.FS)
+				got := survey(t, w, st.policy, state.FS, at)
+				told.check(t, got, at)
+				switch set, done := setOf(got), state.Done == files.Len(); {
+				case state.Sampled:
+					t.Errorf("%s: not every state is visited", at)
+				case state.Done <= began && !maps.Equal(got, told.before):
+					t.Errorf("%s: holds %s before anything was done", at, set)
+				case done && !maps.Equal(got, told.after):
+					t.Errorf("%s: holds %s behind a success", at, set)
+				case done && st.sets.Text == TextModeOff && strings.Contains(raw, "second"):
+					t.Errorf("%s: text is left behind a success", at)
+				case !told.allows(set, false):
+					t.Errorf("%s: holds %s", at, set)
+				}
 				return !t.Failed()
 			})
-			if states < 4 {
-				t.Errorf("only %d states", states)
+			if states != st.states {
+				t.Errorf("%d states, and there were %d", states, st.states)
 			}
-			t.Logf("%d states", states)
 		})
 	}
 }
 
-// judge checks one state that a power loss left.
-func judge(t *testing.T, w *world, st story, state vfs.CrashState, before, after map[int64]string, begun, done bool) {
-	t.Helper()
-	at := fmt.Sprintf("after %d steps, the last %q, kept %s", state.Done, state.Last, state.What)
-	raw := everything(t, state.FS)
-	again := *w
-	again.files, again.now = state.FS, soon
-	p := st.policy
-	p.MaxCheckpoints = 9 // see what is there, not what would be left of it
-	s := again.start(t, p)
-	got := held(t, s)
-	for generation, content := range got {
-		if content != before[generation] && content != after[generation] {
-			t.Errorf("%s: generation %d holds %s", at, generation, content)
+// A longer file, of which each sector may be lost by itself: more than ten thousand states.
+func TestPowerLossTearsALongerFile(t *testing.T) {
+	files, w := prepare(t)
+	w.files = files
+	s := w.start(t, on(9))
+	_, err := s.Publish(context.Background(), body(w.now, 1, strings.Repeat("x", 3000)))
+	must(t, err)
+	states := 0
+	files.States(func(state vfs.CrashState) bool {
+		states++
+		again := *w
+		again.files = state.FS
+		s, err := again.open()
+		must(t, err, s.Start(on(9), true))
+		got, done := shown(t, s), state.Done == files.Len()
+		if state.Sampled || got != "1:valid 2:valid 3:valid" && (done || got != "1:valid 2:valid") {
+			t.Errorf("after %d steps, the last %q, kept %s: listed %s, sampled %t", state.Done, state.Last, state.What, got, state.Sampled)
 		}
+		return !t.Failed()
+	})
+	if states < 10_000 {
+		t.Errorf("only %d states", states)
 	}
-	if !begun && !maps.Equal(got, before) {
-		t.Errorf("%s: lost generations before anything was done", at)
-	}
-	if done && !maps.Equal(got, after) {
-		t.Errorf("%s: holds %v behind a success, want %v", at, got, after)
-	}
-	if newest := slices.Max(append(slices.Collect(maps.Keys(got)), 0)); len(after) > 0 && newest == 0 {
-		t.Errorf("%s: nothing is left", at)
-	}
-	if done && st.name == "text off" && strings.Contains(raw, "second") {
-		t.Errorf("%s: text is left behind a success", at)
-	}
-	if strings.Contains(everything(t, state.FS), tempBegin) {
-		t.Errorf("%s: a temporary file is left after a start", at)
-	}
-	next, err := s.Publish(context.Background(), body(again.now, 1, ""))
-	if err != nil || got[next.Generation] != "" {
-		t.Errorf("%s: next publication: %+v, %v", at, next, err)
-	}
+	t.Logf("%d states", states)
 }
 
 // The same from nothing: the folders' own names have to be durable too.
@@ -179,90 +286,104 @@ var errnos = []error{
 	syscall.EINTR, syscall.EFBIG, syscall.ESTALE,
 }
 
+// ways are all in which a call goes wrong: not done, done and failed, and of a write of so many bytes some, with every number
+// that is told of them.
+func ways(bytes int) (all []vfs.Fault) {
+	for _, errno := range errnos {
+		all = append(all, vfs.Fault{Mode: vfs.FailCall, Err: errno}, vfs.Fault{Mode: vfs.FailDone, Err: errno})
+	}
+	for _, keep := range []int{0, 1, bytes / 2, -1} {
+		for _, errno := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, nil} {
+			all = append(all, vfs.Fault{Mode: vfs.ShortWrite, Err: errno, Keep: keep})
+		}
+		all = append(all, vfs.Fault{Mode: vfs.LyingWrite, Keep: keep})
+	}
+	return all
+}
+
 // F6, F7, F8: every call of every story fails in every way, once or from then on. A success is a success even if
 // power is lost right then; a failure that is not of unknown outcome has changed nothing; what is there is
-// whole; and when the fault is over, the next checkpoint succeeds without a restart.
+// whole, whatever a power loss takes of it; what was in force still is; and when the fault is over, the next checkpoint
+// succeeds without a restart.
 func TestEveryFailingCall(t *testing.T) {
 	for _, st := range stories {
 		t.Run(st.name, func(t *testing.T) {
-			before, after := outcome(t, st)
-			runs, errnos := 0, errnos
-			if !strings.HasPrefix(st.name, "publish") || st.name == "publish twice" {
-				errnos = errnos[:4] // nothing asks which it is; the rest is for the path that is taken every 30 seconds
-			}
-			for mode, errnos := range map[vfs.Mode][]error{
-				vfs.FailCall: errnos, vfs.FailDone: errnos[:2], vfs.ShortWrite: errnos[:1], vfs.LyingWrite: {nil},
-			} {
-				for _, errno := range errnos {
-					for _, on := range []bool{false, true} {
-						for at, struck := 1, true; struck && !t.Failed(); at++ {
-							struck = failOnce(t, st, vfs.Fault{At: at, Mode: mode, Err: errno, On: on, Keep: -1}, before, after)
-							runs++
-						}
+			told, known, runs := st.tell(t), map[string]map[int64]string{}, 0
+			for _, fault := range ways(told.bytes) {
+				for _, fault.On = range []bool{false, true} {
+					fault.At = 1
+					for failOnce(t, told, fault, known) && !t.Failed() {
+						fault.At++
 					}
+					runs += fault.At
 				}
 			}
-			t.Logf("%d runs", runs)
+			t.Logf("%d runs, %d states", runs, len(known))
 		})
 	}
 }
 
-// failOnce runs a story with one fault and tells whether it struck.
-func failOnce(t *testing.T, st story, fault vfs.Fault, before, after map[int64]string) bool {
+// failOnce runs a story with one fault and tells whether it struck. known is what is held by the states that were seen before.
+func failOnce(t *testing.T, st tale, fault vfs.Fault, known map[string]map[int64]string) bool {
 	t.Helper()
 	files, w := prepare(t)
 	faulty := &vfs.Faulty{FS: files}
-	w.files = faulty
-	s := w.start(t, st.policy)
+	w.files = st.over(faulty)
+	s, err := w.open()
+	must(t, err, s.Start(st.policy, true))
 	fault.At += faulty.Calls()
 	faulty.Fault = fault
-	err := st.run(w, s)
+	err = st.run(w, s)
 	struck := faulty.Struck()
 	faulty.Fault = vfs.Fault{}
 	at := fmt.Sprintf("fault %+v: %v", fault, err)
 	if _, ours := errors.AsType[*Failure](err); err != nil && !ours {
 		t.Errorf("%s: not a failure of this package", at)
 	}
-	quiet := *w
-	quiet.files, quiet.now = files.Clone(), soon
-	left := everything(t, quiet.files)
-	calm := st.policy
-	calm.MaxCheckpoints = 9
-	got := held(t, quiet.start(t, calm))
-	for generation, content := range got {
-		if content != before[generation] && content != after[generation] {
-			t.Errorf("%s: generation %d holds %s", at, generation, content)
-		}
+	if strings.Count(everything(t, files), tempBegin) > 1 {
+		t.Errorf("%s: temporary files are left: %s", at, everything(t, files))
 	}
-	if strings.Count(left, tempBegin) > 1 {
-		t.Errorf("%s: temporary files are left: %s", at, left)
+	if st.sets != (Policy{}) && s.mu.policy != inForce(st.story, err) {
+		t.Errorf("%s: in force is %+v", at, s.mu.policy)
 	}
-	if err == nil && st.name != "expire" { // a listing succeeds even if it cannot clean up
-		everyLoss(t, w, files, calm, after, at)
-	}
-	publishes := strings.HasPrefix(st.name, "publish")
-	if publishes && st.name != "publish twice" && err != nil && !errors.Is(err, ErrUnknown) && s.Stats().LastError != "" && !maps.Equal(got, before) {
-		t.Errorf("%s: changed to %v", at, got)
-	}
-	if next, err := s.Publish(context.Background(), body(w.now, 1, "")); err != nil || got[next.Generation] != "" {
+	st.judge(t, w, files, err, at, known)
+	live := held(t, s)
+	if next, err := s.Publish(context.Background(), body(w.now, 1, "")); err != nil || live[next.Generation] != "" {
 		t.Errorf("%s: the next publication: %+v, %v", at, next, err)
 	}
 	return struck
 }
 
-// everyLoss demands that a success stands whatever power loss follows.
-func everyLoss(t *testing.T, w *world, files *vfs.Crash, p Policy, after map[int64]string, at string) {
+// inForce is the policy behind a story that ended with err.
+func inForce(st story, err error) Policy {
+	if err != nil {
+		return st.policy
+	}
+	return st.sets
+}
+
+// judge looks at all that a power loss could leave right behind the story, which ended with err.
+func (st tale) judge(t *testing.T, w *world, files *vfs.Crash, err error, at string, known map[string]map[int64]string) {
 	t.Helper()
-	files.States(func(state vfs.CrashState) bool {
-		if state.Done < files.Len() {
-			return true
+	files.Final(func(state vfs.CrashState) bool {
+		raw := everything(t, state.FS)
+		got, seen := known[raw]
+		if !seen {
+			got = survey(t, w, st.policy, state.FS, at)
+			st.check(t, got, at)
+			known[raw] = got
 		}
-		again := *w
-		again.files, again.now = state.FS, soon
-		if got := held(t, again.start(t, p)); !maps.Equal(got, after) {
-			t.Errorf("%s: success, and a power loss leaves %v, want %v", at, got, after)
+		switch set := setOf(got); {
+		case err == nil && !maps.Equal(got, st.after):
+			t.Errorf("%s: success, and a power loss leaves %s", at, set)
+		case err != nil && st.strict && !errors.Is(err, ErrUnknown) && !maps.Equal(got, st.before):
+			t.Errorf("%s: failed, and a power loss leaves %s", at, set)
+		case !st.allows(set, true):
+			t.Errorf("%s: a power loss leaves %s", at, set)
+		case err == nil && st.sets.Text == TextModeOff && strings.Contains(raw, "second"):
+			t.Errorf("%s: success, and a power loss leaves text", at)
 		}
-		return true
+		return !t.Failed()
 	})
 }
 

@@ -204,6 +204,95 @@ func TestClockJumps(t *testing.T) {
 	}
 }
 
+// An era is a store whose clock jumps, and what must be true of it at any time.
+type era struct {
+	*world
+	s     *Store
+	given int64 // highest generation so far
+}
+
+func (e *era) publish(t *testing.T, times int) {
+	t.Helper()
+	for range times {
+		done, err := e.s.Publish(context.Background(), body(e.now, 1, "hello"))
+		if must(t, err, done.Prune); done.Generation <= e.given {
+			t.Errorf("generation %d was given out again", done.Generation)
+		}
+		e.given = done.Generation
+	}
+}
+
+// check looks at all there is by the clock of now.
+func (e *era) check(t *testing.T, when string) {
+	t.Helper()
+	entries, err := e.s.List()
+	must(t, err)
+	p, valid := e.s.mu.policy, 0
+	for _, at := range entries {
+		want := StatusValid
+		switch {
+		case at.CapturedAt > e.now:
+			want = StatusFuture
+		case e.now-at.CapturedAt >= defaultAge*1000:
+			want = StatusExpired
+		default:
+			valid++
+		}
+		c, err := e.s.Read(at.ID)
+		if at.Status != want || want == StatusExpired || (err == nil) != (want == StatusValid) || want == StatusFuture && !errors.Is(err, ErrExpired) {
+			t.Errorf("%s: generation %d, of %v, is %s: %v", when, at.Generation, at.CapturedAt.Time(), at.Status, err)
+		}
+		if err == nil && (c.Panes[0].Text.Availability == TextPlain) != (e.now >= c.CapturedAt && e.now < c.CapturedAt.Plus(3600)) {
+			t.Errorf("%s: text of %v is %s", when, c.CapturedAt.Time(), c.Panes[0].Text.Availability)
+		}
+	}
+	if valid > p.MaxCheckpoints {
+		t.Errorf("%s: %d are valid", when, valid)
+	}
+}
+
+// T76: the clock jumps before each thing that can be done, goes back behind it, and catches up. Nothing is valid that is of the
+// future or too old, no text lives longer, as many are kept as may be, and no generation is given out again.
+func TestTheClockJumpsBeforeEachStep(t *testing.T) {
+	const hour, day = 3600, 24 * 3600
+	later := noon.Plus(10)
+	for jump, to := range map[string]Millis{
+		"an hour back": noon.Plus(-hour), "an hour ahead": later.Plus(hour), "a day back": noon.Plus(-day), "a day ahead": later.Plus(day),
+		"eight days ahead": later.Plus(8 * day), "to 1970": 1, "to 2100": MillisOf(millisTime("2100-01-01T00:00:00Z")),
+	} {
+		for step, do := range map[string]func(*testing.T, *era){
+			"nothing":       func(*testing.T, *era) {},
+			"a start":       func(t *testing.T, e *era) { e.s = e.start(t, on(3)) },
+			"a publication": func(t *testing.T, e *era) { e.publish(t, 1) },
+			"publications":  func(t *testing.T, e *era) { e.publish(t, 5) },
+			"fewer":         func(t *testing.T, e *era) { must(t, e.s.SetPolicy(on(2))) },
+			"switched off":  func(t *testing.T, e *era) { must(t, e.s.SetPolicy(withoutTexts(3)), e.s.SetPolicy(on(3))) },
+			"a start, fresh": func(t *testing.T, e *era) {
+				s, err := e.open()
+				must(t, err, s.Start(on(3), false))
+				e.s = s
+			},
+		} {
+			t.Run(step+", "+jump, func(t *testing.T) {
+				e := &era{world: newWorld(vfs.NewCrash(), "")}
+				e.s = e.start(t, on(3))
+				e.publish(t, 2)
+				e.now = to
+				do(t, e)
+				e.check(t, "then")
+				e.now = later
+				e.check(t, "back again")
+				e.publish(t, 5)
+				e.check(t, "with more")
+				e.now = max(to, later.Plus(1))
+				e.check(t, "caught up")
+				e.publish(t, 1)
+				e.check(t, "at last")
+			})
+		}
+	}
+}
+
 func TestReadNamesWhatIsWrong(t *testing.T) {
 	w := newWorld(vfs.NewCrash(), "")
 	s := w.start(t, on(9))
@@ -369,14 +458,56 @@ func TestACancelledPublicationLeavesNothing(t *testing.T) {
 	s := w.start(t, on(3))
 	w.publish(t, s, 1, "")
 	before := everything(t, w.files)
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if _, err := s.Publish(ctx, body(w.now, 2, "")); !errors.Is(err, context.Canceled) || !errors.Is(err, ErrIO) || errors.Is(err, ErrUnknown) {
-		t.Errorf("error %v", err)
+	for name, end := range map[string]struct {
+		want error
+		when vfs.Op // the write behind which it is called off; "" before anything is done
+	}{
+		"nobody waits":             {context.Canceled, ""},
+		"no time":                  {context.DeadlineExceeded, ""},
+		"nobody waits any more":    {context.Canceled, "temp.write"},
+		"no time is left any more": {context.DeadlineExceeded, "temp.write"},
+	} {
+		ctx := &ending{Context: context.Background()}
+		if end.when == "" {
+			ctx.err = end.want
+		}
+		s.dir = tapped(t, w, func(op vfs.Op) {
+			if op == end.when {
+				ctx.err = end.want
+			}
+		})
+		_, err := s.Publish(ctx, body(w.now, 2, ""))
+		if _, failed := errors.AsType[*Failure](err); failed || !errors.Is(err, end.want) {
+			t.Errorf("%s: error %v", name, err)
+		}
+		if everything(t, w.files) != before {
+			t.Errorf("%s: it left something", name)
+		}
+		if stats := s.Stats(); stats.LastError != "" || stats.LastAttempt != w.now {
+			t.Errorf("%s: stats %+v", name, stats)
+		}
 	}
-	if everything(t, w.files) != before {
-		t.Error("it left something")
+	if done := w.publish(t, s, 2, ""); done.Generation != 2 {
+		t.Errorf("published %+v", done)
 	}
+}
+
+// ending is a context that ends when a test says so.
+type ending struct {
+	context.Context
+	err error // nil while it has not ended
+}
+
+func (e *ending) Err() error { return e.err }
+
+// tapped is the store's folder, opened so that tap is told of each write.
+func tapped(t *testing.T, w *world, tap func(vfs.Op)) vfs.Dir {
+	t.Helper()
+	again := *w
+	again.files = &vfs.Faulty{FS: w.files, Tap: func(op vfs.Op, _ string, _ []byte) { tap(op) }}
+	s, err := again.open()
+	must(t, err)
+	return s.dir
 }
 
 // Twice the promise of the host's shutdown: what was good stays, and is what a person is led to.
@@ -404,6 +535,17 @@ func TestRemnantsDoNotCrowdOutAGoodCheckpoint(t *testing.T) {
 	w.publish(t, after, 1, "")
 	if got := shown(t, after); got != "10:valid 11:valid 12:valid" {
 		t.Errorf("after it was restored: %s", got)
+	}
+}
+
+// With room for one checkpoint that is the newest, whatever it is.
+func TestWithRoomForOneTheNewestIsKept(t *testing.T) {
+	w := newWorld(vfs.NewCrash(), "")
+	s := w.start(t, on(1))
+	w.publish(t, s, 34, "")
+	w.publish(t, s, 2, "")
+	if got := shown(t, s); got != "2:valid" {
+		t.Errorf("kept %s", got)
 	}
 }
 

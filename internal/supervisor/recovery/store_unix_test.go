@@ -237,19 +237,26 @@ func TestAReplacedFileIsNotRemoved(t *testing.T) {
 	}
 }
 
-// Each single byte of the file on disk, changed in place: never valid. The format's digit is not covered: this
-// payload is spelt the same in format 2.
+// Each single bit of the file on disk, changed in place: never valid. But the format's digit is not covered: this payload is
+// spelt the same in format 2, has what format 1 has not, and says of a seventh format that it is one.
 func TestEachByteOnDisk(t *testing.T) {
 	_, s, folder, good := onDisk(t)
 	path := filepath.Join(folder, good.ID+finalEnd)
 	whole, err := os.ReadFile(path)
 	must(t, err)
+	digits := map[byte]error{'1': ErrCorrupt, '2': nil, '7': ErrFormat}
 	for i := range whole {
 		changed := bytes.Clone(whole)
-		changed[i] ^= 1
-		must(t, os.WriteFile(path, changed, 0o600))
-		if _, err := s.Read(good.ID); !errors.Is(err, ErrCorrupt) && i != len(`{"format":`) {
-			t.Errorf("byte %d: %v", i, err)
+		for bit := range 8 {
+			changed[i] = whole[i] ^ 1<<bit
+			want, digit := digits[changed[i]]
+			if !digit || i != len(`{"format":`) {
+				want = ErrCorrupt
+			}
+			must(t, os.WriteFile(path, changed, 0o600))
+			if _, err := s.Read(good.ID); !errors.Is(err, want) {
+				t.Errorf("byte %d as %q: %v", i, changed[i], err)
+			}
 		}
 		must(t, os.WriteFile(path, whole[:i], 0o600))
 		if _, err := s.Read(good.ID); !errors.Is(err, ErrCorrupt) {

@@ -24,6 +24,8 @@ import (
 	"github.com/pion/ice/v4"
 	"github.com/pion/interceptor"
 	"github.com/pion/webrtc/v4"
+
+	"spawn/internal/supervisor/descriptors"
 )
 
 var (
@@ -67,7 +69,7 @@ func Listen(addr netip.AddrPort, log *slog.Logger) (*Endpoint, error) {
 	mux := webrtc.NewICEUDPMux(logs.NewLogger("mux"), packets)
 	s := settings(mux, logs)
 	tcp := ice.NewTCPMuxDefault(ice.TCPMuxParams{
-		Listener: streams, Logger: logs.NewLogger("mux"), ReadBufferSize: tcpReadPackets, WriteBufferSize: socketBuffer,
+		Listener: descriptors.Guard(streams), Logger: logs.NewLogger("mux"), ReadBufferSize: tcpReadPackets, WriteBufferSize: socketBuffer,
 		FirstStunBindTimeout: strangerTimeout, AliveDurationForConnFromStun: strangerTimeout,
 	})
 	s.SetICETCPMux(tcp)

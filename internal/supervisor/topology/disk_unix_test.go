@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"spawn/internal/supervisor/ownfile"
 )
 
 // T21: whatever lies where the new file is to be made is not written through, be it a file, a link to one or a second name
@@ -31,7 +33,7 @@ func TestANewFileTakesNobodysPlace(t *testing.T) {
 		if err := c.plant(canary, at); err != nil {
 			t.Fatal(err)
 		}
-		if err := (realDisk{}).write(at, []byte("written")); err == nil {
+		if err := (storeDisk{}).Write(at, []byte("written")); err == nil {
 			t.Fatalf("%s was written to", c.name)
 		}
 		if text, err := os.ReadFile(canary); string(text) != "canary" {
@@ -40,7 +42,7 @@ func TestANewFileTakesNobodysPlace(t *testing.T) {
 	}
 	names := map[string]bool{}
 	s := NewStore(filepath.Join(t.TempDir(), "topology.json"))
-	s.disk = noting{realDisk{}, names}
+	s.disk = noting{storeDisk{}, names}
 	for range 3 {
 		if err := s.Save(Tree{}); err != nil {
 			t.Fatal(err)
@@ -53,11 +55,11 @@ func TestANewFileTakesNobodysPlace(t *testing.T) {
 
 // noting keeps the names of new files.
 type noting struct {
-	disk
+	ownfile.Disk
 	names map[string]bool
 }
 
-func (n noting) write(path string, src []byte) error {
+func (n noting) Write(path string, src []byte) error {
 	n.names[path] = true
-	return n.disk.write(path, src)
+	return n.Disk.Write(path, src)
 }

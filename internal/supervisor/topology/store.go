@@ -3,10 +3,8 @@
 package topology
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,32 +12,30 @@ import (
 	"sync"
 
 	"spawn/internal/sessiond/failpoint"
+	"spawn/internal/supervisor/ownfile"
 )
 
-const (
-	fileMode = 0o600
-	// keptMax bounds how many unreadable files are put aside beside each other.
-	keptMax = 16
-)
+// keptMax bounds how many unreadable files are put aside beside each other.
+const keptMax = 16
 
 var (
 	// ErrUnsafe means that the file is not one that we alone could have written: not a regular file, a
 	// link, another owner's, or open to others. It has not been touched.
-	ErrUnsafe = errors.New("unsafe file")
+	ErrUnsafe = ownfile.ErrUnsafe
 	// ErrUncertain means that the new file is in place but may not outlast a crash of the host. The caller
 	// may save again; what Load reads is whole either way.
-	ErrUncertain = errors.New("outcome uncertain")
+	ErrUncertain = ownfile.ErrUncertain
 )
 
 // Store keeps one tree in one file of a folder that only we may write to. It is safe for concurrent use.
 type Store struct {
 	path string
-	disk disk
+	disk ownfile.Disk
 	mu   sync.Mutex // one Load or Save at a time
 }
 
 // NewStore names the file; nothing is touched.
-func NewStore(path string) *Store { return &Store{path: path, disk: realDisk{}} }
+func NewStore(path string) *Store { return &Store{path: path, disk: storeDisk{}} }
 
 // Loaded is what Load found.
 type Loaded struct {
@@ -58,7 +54,7 @@ func (s *Store) Load() (Loaded, error) {
 	if err := s.removeLeftovers(); err != nil {
 		return Loaded{}, err
 	}
-	src, err := readSafe(s.path)
+	src, err := ownfile.Read(s.path, EncodedMax, ownfile.OwnerOnly)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Loaded{}, nil
 	}
@@ -76,8 +72,7 @@ func (s *Store) Load() (Loaded, error) {
 	return Loaded{Kept: kept, Why: why}, nil
 }
 
-// Save replaces the file by the tree: whole or not at all. Steps, in order, each of which may be the last
-// before a crash: a new file under a name of its own, its bytes, their sync, the rename, the folder's sync.
+// Save replaces the file by the tree: whole or not at all.
 func (s *Store) Save(t Tree) error {
 	src, err := Encode(t)
 	if err != nil {
@@ -85,25 +80,11 @@ func (s *Store) Save(t Tree) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	temp := s.beside(".new-" + rand.Text())
-	if err := s.disk.write(temp, src); err != nil {
-		return errors.Join(fmt.Errorf("save %s: %w", s.path, err), s.disk.remove(temp))
-	}
-	failpoint.Pass(failpoint.TreeWritten)
-	if err := s.disk.rename(temp, s.path); err != nil {
-		return errors.Join(fmt.Errorf("save %s: %w", s.path, err), s.disk.remove(temp))
-	}
-	failpoint.Pass(failpoint.TreeRenamed)
-	if err := s.disk.syncDir(filepath.Dir(s.path)); err != nil {
-		return fmt.Errorf("save %s: %w: %w", s.path, ErrUncertain, err)
+	if err := ownfile.Replace(s.disk, s.path, src, passWritten); err != nil {
+		return fmt.Errorf("save the tree: %w", err)
 	}
 	failpoint.Pass(failpoint.TreeSaved)
 	return nil
-}
-
-// beside is a dot-name of our own next to the file.
-func (s *Store) beside(suffix string) string {
-	return filepath.Join(filepath.Dir(s.path), "."+filepath.Base(s.path)+suffix)
 }
 
 func (s *Store) removeLeftovers() error {
@@ -114,10 +95,9 @@ func (s *Store) removeLeftovers() error {
 	if err != nil {
 		return fmt.Errorf("list %s: %w", filepath.Dir(s.path), err)
 	}
-	prefix := filepath.Base(s.beside(".new-"))
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), prefix) {
-			if err := s.disk.remove(filepath.Join(filepath.Dir(s.path), e.Name())); err != nil {
+		if strings.HasPrefix(e.Name(), ownfile.Prefix(s.path)) {
+			if err := s.disk.Remove(filepath.Join(filepath.Dir(s.path), e.Name())); err != nil {
 				return fmt.Errorf("remove leftover: %w", err)
 			}
 		}
@@ -127,39 +107,14 @@ func (s *Store) removeLeftovers() error {
 
 func (s *Store) putAside() (string, error) {
 	for n := range keptMax {
-		kept := s.beside(fmt.Sprintf(".unreadable-%d", n))
+		kept := filepath.Join(filepath.Dir(s.path), fmt.Sprintf(".%s.unreadable-%d", filepath.Base(s.path), n))
 		if _, err := os.Lstat(kept); err == nil {
 			continue
 		}
-		if err := s.disk.rename(s.path, kept); err != nil {
+		if err := s.disk.Rename(s.path, kept); err != nil {
 			return "", err
 		}
-		return kept, s.disk.syncDir(filepath.Dir(s.path))
+		return kept, s.disk.SyncDir(filepath.Dir(s.path))
 	}
 	return "", fmt.Errorf("%d of them are there already: look at them, then remove them", keptMax)
-}
-
-// readSafe opens without following a link and without waiting for a FIFO's writer, and trusts only what
-// the open file itself is.
-func readSafe(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|openSafely, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open %s (%w): %w", path, ErrUnsafe, err)
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("check %s: %w", path, err)
-	}
-	if why := unsafeBecause(st); why != "" {
-		return nil, fmt.Errorf("check %s (%s): %w", path, why, ErrUnsafe)
-	}
-	src, err := io.ReadAll(io.LimitReader(f, EncodedMax+1))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	return src, nil
 }

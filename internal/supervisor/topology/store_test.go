@@ -56,7 +56,7 @@ func TestSaveThenLoad(t *testing.T) {
 
 // faultyDisk fails its n-th call, before or after the call is done, and may write half of a file.
 type faultyDisk struct {
-	realDisk
+	storeDisk
 	fail  int
 	after bool
 	calls int
@@ -77,21 +77,21 @@ func (d *faultyDisk) step(f func() error) error {
 	return errFault
 }
 
-func (d *faultyDisk) write(path string, src []byte) error {
+func (d *faultyDisk) Write(path string, src []byte) error {
 	return d.step(func() error {
 		if d.calls == d.fail {
 			src = src[:len(src)/2]
 		}
-		return d.realDisk.write(path, src)
+		return d.storeDisk.Write(path, src)
 	})
 }
 
-func (d *faultyDisk) rename(from, to string) error {
-	return d.step(func() error { return d.realDisk.rename(from, to) })
+func (d *faultyDisk) Rename(from, to string) error {
+	return d.step(func() error { return d.storeDisk.Rename(from, to) })
 }
 
-func (d *faultyDisk) syncDir(path string) error {
-	return d.step(func() error { return d.realDisk.syncDir(path) })
+func (d *faultyDisk) SyncDir(path string) error {
+	return d.step(func() error { return d.storeDisk.SyncDir(path) })
 }
 
 // Whatever call fails, the file holds the old tree or the new one, the caller learns of it, no other file
@@ -120,7 +120,7 @@ func TestAFailedSaveLeavesOneWholeTree(t *testing.T) {
 			if uncertain := n == 3; errors.Is(err, ErrUncertain) != uncertain {
 				t.Fatalf("fault %d: error %v", n, err)
 			}
-			s.disk = realDisk{}
+			s.disk = storeDisk{}
 			got, err := s.Load()
 			if err != nil || got.Kept != "" || !got.Tree.Equal(older) && !got.Tree.Equal(newer) {
 				t.Fatalf("fault %d: Load = %+v, %v", n, got, err)

@@ -12,6 +12,7 @@ import (
 
 	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/strictjson"
+	"spawn/internal/supervisor/descriptors"
 )
 
 const readerBytes = 4 << 10 // most requests are shorter
@@ -25,10 +26,19 @@ type conn struct {
 	stream *stream                            // nil until a streaming verb has been done
 	next   func(context.Context) (Raw, error) // likewise of a verb of lines
 	after  func()                             // what follows the answer; nil for nothing
+	kept   bool                               // its descriptor is one that nobody may keep: it asks, and does not stay
 }
 
 func newConn(s *server, u *net.UnixConn) *conn {
-	return &conn{s: s, u: u, r: bufio.NewReaderSize(u, readerBytes)}
+	return &conn{s: s, u: u, r: bufio.NewReaderSize(u, readerBytes), kept: descriptors.Among(u, descriptors.Kept)}
+}
+
+// mayStay refuses what would keep a descriptor that is to be there for those who ask.
+func (c *conn) mayStay() error {
+	if c.kept {
+		return Errorf(CodeBusy, "spawnd has too few file descriptors left for another viewer or reader: raise its limit (LimitNOFILE=, ulimit -n), or close some")
+	}
+	return nil
 }
 
 // serve answers one request after another, until the peer goes or a stream has ended.

@@ -46,6 +46,9 @@ var eventVerbs = []Verb{
 }
 
 func follow(ctx context.Context, a *ask, p EventsSubscribeParams) (EventsSubscribeResult, error) {
+	if err := a.conn.mayStay(); err != nil {
+		return EventsSubscribeResult{}, err
+	}
 	r, next, err := a.Server.(Happenings).Follow(ctx, p)
 	if err == nil {
 		a.conn.next = next

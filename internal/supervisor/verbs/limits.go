@@ -2,7 +2,11 @@
 
 package verbs
 
-import "time"
+import (
+	"time"
+
+	"spawn/internal/supervisor/descriptors"
+)
 
 const (
 	// LineBytesMax bounds a request with its newline. A longer one ends the connection.
@@ -15,6 +19,9 @@ const (
 	// connectionsMax bounds open connections. Beyond it the one that has been silent longest is closed. Who waits for a slow verb
 	// asks beside, on a second one, whether spawnd lives; so some hundred at once are twice as many.
 	connectionsMax = 1024
+	// askersKept is how many of the last descriptors are left even by those who only ask: half of those that viewers leave. The
+	// other half is for what a request needs, a worker's socket or a file.
+	askersKept = descriptors.Kept / 2
 	// idleTimeout is how long a connection may be silent between requests.
 	idleTimeout = 10 * time.Minute
 	// lineTimeout is how long a request may take from its first byte to its newline.

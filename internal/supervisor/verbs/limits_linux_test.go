@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"spawn/internal/supervisor/descriptors"
 )
 
 // T40, and what the control socket decides for itself.
@@ -35,6 +37,8 @@ func TestLimitsOfTheControlSocket(t *testing.T) {
 		{"bytes of a request", LineBytesMax, 64 << 10},
 		{"bytes of an answer", AnswerBytesMax, 8 << 20},
 		{"connections", connectionsMax, 1024},
+		{"descriptors that no viewer, page or new terminal keeps", descriptors.Kept, 64},
+		{"of them those that nobody takes by asking", askersKept, 32},
 		{"seconds of a request from its first byte", int(lineTimeout / time.Second), 10},
 		{"seconds to take an answer", int(answerTimeout / time.Second), 10},
 		{"minutes between two requests", int(idleTimeout / time.Minute), 10},

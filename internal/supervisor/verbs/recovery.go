@@ -8,7 +8,7 @@ import "context"
 type Checkpoints interface {
 	Checkpoint(ctx context.Context, p Empty) (CheckpointResult, error)
 	Checkpoints(ctx context.Context, p Empty) (RecoveryListResult, error)
-	InspectCheckpoint(ctx context.Context, p CheckpointParams) (RecoveryInspectResult, error)
+	InspectCheckpoint(ctx context.Context, p RecoveryInspectParams) (RecoveryInspectResult, error)
 	RestoreCheckpoint(ctx context.Context, p CheckpointParams) (RecoveryRestoreResult, error)
 	ForgetCheckpoint(ctx context.Context, p CheckpointParams) (Empty, error)
 	RelaunchPane(ctx context.Context, p PaneRelaunchParams) (PaneRelaunchResult, error)
@@ -50,6 +50,11 @@ type (
 		TextPanes  uint64 `json:"text_panes,omitzero" help:"panes whose text is in it"`
 	}
 
+	RecoveryInspectParams struct {
+		Checkpoint string `json:"checkpoint" like:"checkpoint" fault:"invalid_params.checkpoint" help:"id of the checkpoint"`
+		Topology   bool   `json:"topology,omitzero" help:"tell besides what a restore would make, and where"`
+	}
+
 	RecoveryInspectResult struct {
 		Checkpoint       string `json:"checkpoint" like:"checkpoint" help:"id of the checkpoint"`
 		Generation       uint64 `json:"generation" help:"its generation"`
@@ -59,6 +64,40 @@ type (
 		Panes            uint64 `json:"panes" help:"how many panes"`
 		TextPanes        uint64 `json:"text_panes" help:"panes whose text is in it"`
 		ExpiredTextPanes uint64 `json:"expired_text_panes" help:"panes whose text may not be read any more"`
+
+		Topology Outline `json:"topology,omitzero" help:"what a restore would make, when it was asked for"`
+	}
+
+	// Outline is what a restore would make of a checkpoint, under the ids that were saved. They are of a file, so they
+	// may be longer than those of what there is.
+	Outline struct {
+		Sessions []OutlinedSession `json:"sessions" help:"by the number in their ids, as windows and panes are"`
+		Windows  []OutlinedWindow  `json:"windows" help:"with the trees of their tiled panes"`
+		Panes    []OutlinedPane    `json:"panes" help:"one that is in no tree is a float"`
+	}
+
+	OutlinedSession struct {
+		Session string `json:"session" help:"id as it was saved"`
+		Name    string `json:"name" help:"its name"`
+	}
+
+	OutlinedWindow struct {
+		Window  string `json:"window" help:"id as it was saved"`
+		Session string `json:"session" help:"id of its session"`
+		Name    string `json:"name" help:"its name; empty when it had none"`
+		Nodes   []Node `json:"nodes" help:"its tree in preorder, as of any window; empty when all its panes are floats"`
+	}
+
+	OutlinedPane struct {
+		Pane         string `json:"pane" help:"id as it was saved"`
+		Window       string `json:"window" help:"id of its window"`
+		Title        string `json:"title,omitzero" help:"of a float: the title in its border, if one was given"`
+		Cols         uint16 `json:"cols" help:"columns"`
+		Rows         uint16 `json:"rows" help:"rows"`
+		ProcessState string `json:"process_state" enum:"exited,interrupted" help:"what was seen of its process; never that it does not run any more"`
+		ExitCode     *int   `json:"exit_code" help:"how it ended; null when that is not known, and after a signal"`
+		Signal       string `json:"signal" help:"signal that ended it; empty when none did"`
+		TextState    string `json:"text_state" enum:"omitted,expired,plain" help:"whether its text is there"`
 	}
 
 	RecoveryRestoreResult struct {
@@ -99,8 +138,9 @@ type (
 	}
 )
 
-func (CheckpointParams) on() Resource     { return ServerRoot }
-func (p PaneRelaunchParams) on() Resource { return onPane(p.Pane) }
+func (CheckpointParams) on() Resource      { return ServerRoot }
+func (RecoveryInspectParams) on() Resource { return ServerRoot }
+func (p PaneRelaunchParams) on() Resource  { return onPane(p.Pane) }
 
 func (p PaneRelaunchParams) check() *Error {
 	if !p.AckOrphans {
@@ -125,9 +165,16 @@ var recoveryVerbs = []Verb{
 		Errors: []Code{CodeRecoveryIO},
 		Do:     via(Checkpoints.Checkpoints),
 	}.verb(),
-	checkpointRow(RecoveryInspect, "tell what is in a checkpoint, and nothing of any text", Checkpoints.InspectCheckpoint),
-	checkpointRow(RecoveryRestore, "make archives of a checkpoint, when there is nothing yet; nothing is started", Checkpoints.RestoreCheckpoint,
-		CodeNotEmpty, CodeRecoveryDisabled),
+	row[RecoveryInspectParams, RecoveryInspectResult]{
+		Name: RecoveryInspect, Summary: "tell what is in a checkpoint, and nothing of any text", Right: RightAdmin,
+		Errors: checkpointCodes(), Example: RecoveryInspectParams{Checkpoint: exampleCheckpoint},
+		Do: via(Checkpoints.InspectCheckpoint),
+	}.verb(),
+	row[CheckpointParams, RecoveryRestoreResult]{
+		Name: RecoveryRestore, Summary: "make archives of a checkpoint, when there is nothing yet; nothing is started", Right: RightAdmin,
+		Errors: append(checkpointCodes(), CodeNotEmpty, CodeRecoveryDisabled), Example: CheckpointParams{exampleCheckpoint},
+		Do: via(Checkpoints.RestoreCheckpoint),
+	}.verb(),
 	row[CheckpointParams, Empty]{
 		Name: RecoveryForget, Summary: "delete one checkpoint", Right: RightAdmin,
 		Errors: []Code{CodeCheckpointID, CodeNoCheckpoint, CodeRecoveryIO}, Example: CheckpointParams{exampleCheckpoint},
@@ -141,13 +188,7 @@ var recoveryVerbs = []Verb{
 	}.verb(),
 }
 
-func checkpointRow[R any](name, summary string, do func(Checkpoints, context.Context, CheckpointParams) (R, error), more ...Code) Verb {
-	return row[CheckpointParams, R]{
-		Name: name, Summary: summary, Right: RightAdmin,
-		Errors: append([]Code{
-			CodeCheckpointID, CodeNoCheckpoint, CodeCorrupt, CodeExpired, CodeRecoveryIO, CodeCheckpointFormat, CodeCheckpointSize,
-		}, more...),
-		Example: CheckpointParams{exampleCheckpoint},
-		Do:      via(do),
-	}.verb()
+// checkpointCodes are why a checkpoint that was named may not be read.
+func checkpointCodes() []Code {
+	return []Code{CodeCheckpointID, CodeNoCheckpoint, CodeCorrupt, CodeExpired, CodeRecoveryIO, CodeCheckpointFormat, CodeCheckpointSize}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"spawn/internal/sessiond/failpoint"
+	"spawn/internal/supervisor/descriptors"
 )
 
 // Options are what Serve needs.
@@ -72,8 +73,10 @@ func (s *server) serve(ctx context.Context, ln net.Listener) error {
 	return err
 }
 
-// acceptLoop returns nil when ctx has ended.
+// acceptLoop returns nil when ctx has ended. While no connection can be accepted it tries again at a pace that costs nothing, and
+// says so once.
 func (s *server) acceptLoop(ln net.Listener) error {
+	failing := false
 	for {
 		c, err := ln.Accept()
 		switch {
@@ -85,9 +88,13 @@ func (s *server) acceptLoop(ln net.Listener) error {
 		case errors.Is(err, net.ErrClosed):
 			return fmt.Errorf("accept on the control socket: %w", err)
 		case err != nil: // most likely no descriptors are left: connections that end will free some
-			s.o.Log.Warn("a connection could not be accepted", "error", err)
+			if !failing {
+				s.o.Log.Warn("connections to the control socket cannot be accepted", "error", err)
+			}
+			failing = true
 			s.pause()
 		default:
+			failing = false
 			s.welcome(c.(*net.UnixConn))
 		}
 	}
@@ -111,7 +118,7 @@ func (s *server) welcome(u *net.UnixConn) {
 		return
 	}
 	c := newConn(s, u)
-	if !s.admit(c) {
+	if !s.admit(c, descriptors.Among(u, askersKept)) {
 		c.answer(0, nil, Errorf(CodeBusy, "too many connections to spawnd are at work"))
 		_ = u.Close()
 		return
@@ -123,11 +130,13 @@ func (s *server) welcome(u *net.UnixConn) {
 	}()
 }
 
-// admit counts the connection in. When there are too many, the one that has been silent longest goes.
-func (s *server) admit(c *conn) bool {
+// admit counts the connection in. When there are too many, the one that has been silent longest goes. So it does for one that has
+// taken a descriptor which is kept: such a one may ask, but not stay, and when all of them may soon be taken it may not ask either.
+func (s *server) admit(c *conn, last bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ctx.Err() != nil || len(s.mu.conns) >= connectionsMax && !s.evictLocked() {
+	full := len(s.mu.conns) >= connectionsMax
+	if s.ctx.Err() != nil || (full || c.kept) && !s.evictLocked() && (full || last) {
 		return false
 	}
 	s.mu.conns[c] = time.Now()

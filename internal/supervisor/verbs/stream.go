@@ -39,6 +39,9 @@ type stream struct {
 
 // attach makes the connection a viewer. Nothing is sent before the answer.
 func attach(ctx context.Context, a *ask, p PaneStreamParams) (PaneStreamResult, error) {
+	if err := a.conn.mayStay(); err != nil {
+		return PaneStreamResult{}, err
+	}
 	s := &stream{c: a.conn, history: p.History, ready: make(chan struct{}), gone: make(chan struct{})}
 	v, err := a.AttachPane(ctx, p.Pane, s, fanout.AttachOptions{
 		Cols: p.Cols, Rows: p.Rows, History: p.History, Screen: !p.History, ReadOnly: p.ReadOnly, Name: p.Name,

@@ -85,10 +85,10 @@ function EndBar({ pane, desk }: { pane: Pane; desk: Desk }) {
       <span>{endText(info)}</span>
       {!desk.guest && (
         <>
-          <button type="button" class="main" onClick={() => void desk.create()}>
+          <button type="button" class="main" onClick={() => void desk.orders.create()}>
             New terminal
           </button>
-          <button type="button" onClick={() => void desk.close(pane)}>
+          <button type="button" onClick={() => void desk.orders.close(pane)}>
             Close
           </button>
         </>

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// All panes of the host, which one is shown, and what the host says about them.
+// All panes of the host, which one is shown, and what the host says about them. What a
+// person orders is in orders.ts.
 
 import { computed, effect, signal, untracked } from '@preact/signals';
 import type { LinkFailure } from '../link/errors';
-import { type Ctl, failedWith } from '../link/ctl';
+import { failedWith } from '../link/ctl';
 import { Link, type LinkState } from '../link/link';
 import type { Hello, Session } from '../link/peer';
-import type { LiveScreen, Size } from '../term/screen';
-import { safeTitle } from '../term/title';
 import type { CtlEvent, PaneInfo, Visit } from '../wire/ctl';
 import type { Session as WindowSession, Window } from '../wire/verbs';
 import {
@@ -25,12 +24,13 @@ import {
 } from './layout';
 import { makeGrip } from './grip';
 import { labelOf } from './label';
+import { Orders } from './orders';
 import { Pane } from './pane';
-import { Recovery, reason, recordText } from './recovery';
+import { Recovery, recordText } from './recovery';
 import { Sharing } from './sharing';
 import { type Frame, Stage } from './stage';
 import { fontSize, scheme, screenReader } from './settings';
-import { dialog, forgetRefusal, say } from './ui';
+import { dialog, forgetRefusal } from './ui';
 
 const activeKey = 'spawn.active';
 
@@ -86,13 +86,20 @@ export class Desk {
     },
     onDrop: (separator, ratio) => void this.#setRatio(separator, ratio),
   });
+  readonly orders = new Orders({
+    ctl: () => this.#session?.ctl ?? null,
+    active: this.active,
+    tab: this.tab,
+    stage: this.stage.element,
+    find: (id) => this.find(id),
+    learn: (window) => this.#learn(window),
+    showWhenKnown: (id) => this.#showWhenKnown(id),
+  });
   readonly connected = computed(() => this.link.value.phase === 'up');
 
   readonly #link: Link;
   #session: Session | null = null;
   #seen = new Set<string>();
-  #spare: LiveScreen | null = null;
-  #creating = false;
   /** A pane that is shown as soon as the host tells of it; '' for none. */
   #wanted = '';
   /** A separator that is dragged. */
@@ -275,43 +282,6 @@ export class Desk {
     for (const pane of this.panes.peek()) pane.layout();
   }
 
-  /** A new terminal beside the active one, or below it. */
-  async split(axis: 'cols' | 'rows'): Promise<void> {
-    const pane = this.active.value;
-    if (!pane) return;
-    await this.#arrange('No terminal was opened', async (ctl) => {
-      const made = await ctl.call('pane.split', { pane: pane.id, axis });
-      await this.#showWhenKnown(made.pane.id);
-    });
-  }
-
-  /** Lets the active pane fill its window, or shows the others again. */
-  async zoom(): Promise<void> {
-    const pane = this.active.value;
-    const window = this.tab.value?.window;
-    if (!pane || !window) return;
-    const off = window.zoomed !== '';
-    await this.#arrange('Not zoomed', async (ctl) => {
-      this.#learn(
-        (await ctl.call('pane.zoom', { pane: off ? window.zoomed : pane.id, off })).window,
-      );
-    });
-  }
-
-  /** Takes the active pane out of the splits to lie above them, or puts it back. */
-  async float(): Promise<void> {
-    const pane = this.active.value;
-    const window = this.tab.value?.window;
-    if (!pane || !window) return;
-    const floats = window.floats.some((float) => float.pane === pane.id);
-    const beside = window.nodes.find((node) => node.kind === 'pane')?.pane ?? '';
-    if (floats && !beside) return say('There are no splits to put it into.');
-    const back = { pane: pane.id, beside, axis: 'cols' } as const;
-    await this.#arrange('Not placed', async (ctl) => {
-      this.#learn((await ctl.call('pane.place', floats ? back : { pane: pane.id })).window);
-    });
-  }
-
   /** Leaves a carried float where it is. */
   async #putDown(): Promise<void> {
     const carried = this.#carried.value;
@@ -322,32 +292,14 @@ export class Desk {
     }
     const { pane, z: _, ...float } = at.float;
     const offset = offsetAt(at.float, at.box, this.#area.value, at.pane.grain.value);
-    await this.#arrange('Not moved', async (ctl) => {
-      const params = { pane, float: { ...float, ...offset } };
-      this.#learn((await ctl.call('pane.place', params)).window);
-    });
+    await this.orders.place(pane, { ...float, ...offset });
     this.#carried.value = null;
   }
 
-  async closeWindow(id: string): Promise<void> {
-    await this.#arrange('Not closed', (ctl) => ctl.call('window.close', { window: id }));
-  }
-
-  async #setRatio({ node, axis, pane }: Separator, ratio: number): Promise<void> {
-    this.#held.value = { window: this.tab.value?.key ?? '', node, ratio };
-    await this.#arrange('Not moved', async (ctl) => {
-      this.#learn((await ctl.call('pane.resize', { pane, axis, ratio })).window);
-    });
+  async #setRatio(separator: Separator, ratio: number): Promise<void> {
+    this.#held.value = { window: this.tab.value?.key ?? '', node: separator.node, ratio };
+    await this.orders.setRatio(separator, ratio);
     this.#held.value = null;
-  }
-
-  async #arrange(failed: string, work: (ctl: Ctl) => Promise<unknown>): Promise<void> {
-    try {
-      if (this.#session) await work(this.#session.ctl);
-      else say(`Not connected. ${failed}.`);
-    } catch (error) {
-      say(`${failed}: ${error instanceof Error ? error.message : 'it did not work.'}`);
-    }
   }
 
   /** One window as a verb has left it. */
@@ -393,95 +345,11 @@ export class Desk {
     if (next) void this.show(next);
   }
 
-  /** A new terminal of this window's size, shown at once. */
-  async create(): Promise<void> {
-    if (!this.#session) return say('Not connected. No terminal was opened.');
-    if (this.#creating) return;
-    this.#creating = true;
-    try {
-      const size = await this.#measure();
-      const { pane } = await this.#session.ctl.call('pane.new', size);
-      await this.#showWhenKnown(pane.id);
-    } catch (error) {
-      say(
-        error instanceof Error
-          ? `No terminal was opened: ${error.message}`
-          : 'No terminal was opened.',
-      );
-    } finally {
-      this.#creating = false;
-    }
-  }
-
   /** Shows a pane that a verb has made. The host tells of it about when it answers. */
   async #showWhenKnown(id: string): Promise<void> {
     const pane = this.find(id);
     this.#wanted = pane ? '' : id;
     if (pane) await this.#show(pane);
-  }
-
-  /** Closes what a tab stands for; asks first when something runs in it. */
-  requestCloseTab(tab: Tab): void {
-    const pane = this.find(tab.panes[0] ?? '');
-    if (tab.window && tab.panes.length > 1) {
-      dialog.value = { kind: 'closeWindow', window: tab.key, panes: tab.panes.length };
-    } else if (pane) this.requestClose(pane);
-  }
-
-  /** Asks first when something runs in it. */
-  requestClose(pane: Pane): void {
-    if (pane.info.value.state === 'running') dialog.value = { kind: 'close', pane: pane.id };
-    else void this.close(pane);
-  }
-
-  async close(pane: Pane): Promise<void> {
-    try {
-      await this.#session?.ctl.call('pane.close', { pane: pane.id });
-    } catch (error) {
-      say(error instanceof Error ? `Not closed: ${error.message}` : 'Not closed.');
-    }
-  }
-
-  async rename(pane: Pane, name: string): Promise<void> {
-    try {
-      await this.#session?.ctl.call('pane.rename', { pane: pane.id, name: safeTitle(name, 64) });
-    } catch (error) {
-      say(error instanceof Error ? `Not renamed: ${error.message}` : 'Not renamed.');
-    }
-  }
-
-  async renameWindow(id: string, name: string): Promise<void> {
-    await this.#arrange('Not renamed', async (ctl) => {
-      const params = { window: id, name: safeTitle(name, 64) };
-      this.#learn((await ctl.call('window.rename', params)).window);
-    });
-  }
-
-  /** A new execution in the place of an archive. Says why not, or '' when it runs. */
-  async relaunch(pane: Pane, argv: string[]): Promise<string> {
-    try {
-      if (!this.#session) return 'Not connected.';
-      const made = await this.#session.ctl.call('pane.relaunch', {
-        pane: pane.id,
-        argv,
-        ack_orphans: true,
-      });
-      void this.#showWhenKnown(made.pane); // what asked for it makes room meanwhile
-      return '';
-    } catch (error) {
-      return reason(error);
-    }
-  }
-
-  /** A link for another browser. */
-  async pairAnother(): Promise<void> {
-    try {
-      const result = await this.#session?.ctl.call('pair.new', {});
-      if (result) dialog.value = { kind: 'pair', url: result.url };
-      else say('Not connected. There is no link to give.');
-    } catch (error) {
-      say(error instanceof Error ? error.message : 'There is no link to give.');
-    }
   }
 
   /** What a pane is called. */
@@ -690,22 +558,8 @@ export class Desk {
   async #begin(): Promise<void> {
     await this.recovery.load();
     if (!this.recovery.checkpoints.value?.length && this.panes.value.length === 0) {
-      await this.create();
+      await this.orders.create();
     }
-  }
-
-  /** The size a terminal of this window has, measured with the renderer it will use. */
-  async #measure(): Promise<Size> {
-    const shown = this.active.value;
-    if (shown) return shown.ownSize();
-    const screen = this.#spare ?? Pane.newScreen(() => null);
-    this.#spare = screen;
-    this.stage.element.append(screen.element);
-    await screen.show();
-    const size = screen.fitSize() ?? { cols: 80, rows: 24 };
-    screen.dispose();
-    this.#spare = null;
-    return size;
   }
 
   #look(size: number, reader: boolean): void {

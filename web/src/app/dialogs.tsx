@@ -2,11 +2,12 @@
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { Address } from './address';
 import type { Desk } from './desk';
 import { Checkpoints } from './records';
 import { ShareForm, Comers } from './share';
 import { shortcutHelp } from './shortcuts';
-import { type Dialog, dialog, say } from './ui';
+import { type Dialog, dialog } from './ui';
 import { wordsOf } from './words';
 
 /** Lines of a paste that are shown before it is sent. */
@@ -82,7 +83,7 @@ function ConfirmClose({ desk, id }: { desk: Desk; id: string }) {
   if (!pane) return null;
   const close = () => {
     dismiss();
-    void desk.close(pane);
+    void desk.orders.close(pane);
   };
   return (
     <Modal title={`Close ${desk.label(pane)}?`}>
@@ -102,7 +103,7 @@ function ConfirmClose({ desk, id }: { desk: Desk; id: string }) {
 function ConfirmCloseWindow(props: { desk: Desk; id: string; panes: number }) {
   const close = () => {
     dismiss();
-    void props.desk.closeWindow(props.id);
+    void props.desk.orders.closeWindow(props.id);
   };
   return (
     <Modal title={`Close ${props.panes} terminals?`}>
@@ -148,32 +149,10 @@ function ConfirmPaste({ text, send }: { text: string; send: () => void }) {
 }
 
 function PairLink({ url }: { url: string }) {
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(url);
-      say('Copied.');
-    } catch {
-      say('The browser did not allow writing to the clipboard.');
-    }
-  };
   return (
     <Modal title="Pair another browser">
       <p>Open this address there. It works once, for ten minutes.</p>
-      <input
-        class="address"
-        readOnly
-        value={url}
-        aria-label="Address"
-        onFocus={(e) => e.currentTarget.select()}
-      />
-      <div class="actions">
-        <button type="button" onClick={dismiss}>
-          Done
-        </button>
-        <button type="button" class="main" onClick={() => void copy()}>
-          Copy
-        </button>
-      </div>
+      <Address url={url} label="Address" />
     </Modal>
   );
 }
@@ -208,7 +187,7 @@ function Rename({ desk, id }: { desk: Desk; id: string }) {
       instead={desk.label(pane)}
       hint="Without a name the program’s own title is shown."
       desk={desk}
-      take={(name) => desk.rename(pane, name)}
+      take={(name) => desk.orders.rename(pane, name)}
     />
   );
 }
@@ -225,7 +204,7 @@ function RenameWindow({ desk, id }: { desk: Desk; id: string }) {
       instead={pane ? desk.label(pane) : ''}
       hint="Without a name the tab is called by its terminal. Checkpoints keep it."
       desk={desk}
-      take={(name) => desk.renameWindow(id, name)}
+      take={(name) => desk.orders.renameWindow(id, name)}
     />
   );
 }
@@ -327,7 +306,7 @@ function Relaunch({ desk, id }: { desk: Desk; id: string }) {
   const submit = async (event: Event) => {
     event.preventDefault();
     if (!known || !argv?.length) return;
-    const why = await desk.relaunch(pane, argv);
+    const why = await desk.orders.relaunch(pane, argv);
     setFailure(why);
     if (!why) dismiss();
   };

@@ -42,9 +42,10 @@ const after: Key[] = [
   { face: 'pgup', label: 'Scrollback', press: (pane) => pane.reveal.page(-1) },
 ];
 
+/** A record takes no keys, so it has none. */
 export function KeyRow({ desk }: { desk: Desk }) {
   const pane = desk.active.value;
-  if (!pane) return null;
+  if (!pane || pane.info.value.archive) return null;
   return (
     <section class="keys" aria-label="Terminal keys">
       {before.map((key) => (

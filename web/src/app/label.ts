@@ -36,17 +36,28 @@ export function titleOf(label: string | null, asks: boolean): string {
   return `${asks ? '● ' : ''}${label ? `${label} — ` : ''}spawn`;
 }
 
-/** "build", or "work 2" for the second window of that session; "build (1 of 3)" where there are several panes. */
+type Named = Pick<Window, 'session' | 'name'>;
+
+/** "build", or "work 2" for the second window of that session without a name of its own. */
+export function windowLabel(
+  window: Named,
+  windows: readonly Named[],
+  sessions: readonly Pick<Session, 'session' | 'name'>[],
+): string {
+  const row = windows.filter(({ session }) => session === window.session);
+  const session = sessions.find((at) => at.session === window.session);
+  const numbered = `${safeTitle(session?.name ?? '') || window.session} ${row.indexOf(window) + 1}`;
+  return safeTitle(window.name) || numbered;
+}
+
+/** As its window is called; "build (1 of 3)" where there are several panes. */
 function placeLabel(
   pane: string,
   window: Window,
   windows: readonly Window[],
   sessions: readonly Session[],
 ): string {
-  const row = windows.filter(({ session }) => session === window.session);
-  const session = sessions.find((at) => at.session === window.session);
-  const numbered = `${safeTitle(session?.name ?? '') || window.session} ${row.indexOf(window) + 1}`;
-  const name = safeTitle(window.name) || numbered;
+  const name = windowLabel(window, windows, sessions);
   const panes = panesOf(window);
   return panes.length > 1 ? `${name} (${panes.indexOf(pane) + 1} of ${panes.length})` : name;
 }

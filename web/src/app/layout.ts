@@ -35,8 +35,11 @@ export interface Layout {
   separators: readonly Separator[];
 }
 
+/** What of a window its tiles are drawn from. */
+type Tree = Pick<Window, 'nodes'>;
+
 /** Draws a window's tree. `held` is a ratio that a drag has changed and the host does not know yet. */
-export function layoutOf(window: Window, held?: { node: number; ratio: number }): Layout {
+export function layoutOf(window: Tree, held?: { node: number; ratio: number }): Layout {
   const tiles = new Map<string, Rect>();
   const separators: Separator[] = [];
   const seen = new Set<number>();
@@ -73,7 +76,7 @@ function divide({ x, y, w, h }: Rect, axis: 'cols' | 'rows', share: number): [Re
 }
 
 /** A pane below the split, with no other split of the same axis between. */
-function paneNextTo(window: Window, split: number, axis: string): string {
+function paneNextTo(window: Tree, split: number, axis: string): string {
   const below = [window.nodes[split]?.first, window.nodes[split]?.second];
   for (let steps = 0; below.length > 0 && steps < window.nodes.length * 2; steps++) {
     const node = window.nodes[below.shift() ?? -1];

@@ -67,16 +67,24 @@ export function Menu({ desk }: { desk: Desk }) {
           </Item>
           {desk.arranges.value && !desk.guest && (
             <>
-              <Item off={!pane} run={choose(() => void desk.split('cols'))} keys="Ctrl+Shift+E">
+              <Item
+                off={!pane}
+                run={choose(() => void desk.orders.split('cols'))}
+                keys="Ctrl+Shift+E"
+              >
                 Split right
               </Item>
-              <Item off={!pane} run={choose(() => void desk.split('rows'))} keys="Ctrl+Shift+O">
+              <Item
+                off={!pane}
+                run={choose(() => void desk.orders.split('rows'))}
+                keys="Ctrl+Shift+O"
+              >
                 Split below
               </Item>
-              <Item off={!several} run={choose(() => void desk.zoom())} keys="Ctrl+Shift+Z">
+              <Item off={!several} run={choose(() => void desk.orders.zoom())} keys="Ctrl+Shift+Z">
                 {desk.tab.value?.window?.zoomed ? 'Show the others again' : 'Zoom'}
               </Item>
-              <Item off={!several} run={choose(() => void desk.float())} keys="Ctrl+Shift+G">
+              <Item off={!several} run={choose(() => void desk.orders.float())} keys="Ctrl+Shift+G">
                 {isFloat(desk) ? 'Back into the splits' : 'Float above the splits'}
               </Item>
             </>
@@ -88,7 +96,7 @@ export function Menu({ desk }: { desk: Desk }) {
               </Item>
               <Item
                 off={!pane}
-                run={choose(() => pane && desk.requestClose(pane))}
+                run={choose(() => pane && desk.orders.requestClose(pane))}
                 keys="Ctrl+Shift+X"
               >
                 Close terminal
@@ -175,7 +183,7 @@ export function Menu({ desk }: { desk: Desk }) {
               >
                 Links and browsers
               </Item>
-              <Item run={choose(() => void desk.pairAnother())}>Pair another browser</Item>
+              <Item run={choose(() => void desk.orders.pairAnother())}>Pair another browser</Item>
             </>
           )}
           <Item

@@ -9,6 +9,7 @@ import type { Desk } from './desk';
 import { Icon } from './icons';
 import type { Pane } from './pane';
 import { inOrder, leadText } from './leading';
+import { Preview } from './preview';
 import { type Checkpoint, insideText, recordText, shutdownText, statusText } from './recovery';
 import { dialog } from './ui';
 import { agoText, momentText } from './times';
@@ -24,6 +25,7 @@ export function Checkpoints({ desk }: { desk: Desk }) {
     if (connected) void recovery.load();
   }, [recovery, connected]);
   const all = recovery.checkpoints.value;
+  const others = recovery.others.value;
   const failure = recovery.failure.value;
   const full = desk.panes.value.length > 0;
   return (
@@ -46,6 +48,9 @@ export function Checkpoints({ desk }: { desk: Desk }) {
             </Entry>
           ))}
         </ul>
+      )}
+      {others > 0 && (
+        <p class="faint">Not shown here: {others} more. All are in spawnd recovery list.</p>
       )}
     </div>
   );
@@ -83,7 +88,7 @@ function Entry(props: { at: Checkpoint; desk: Desk; off: boolean; children: Comp
         <div>{at.capturedAt === null ? <b>{name}</b> : <Moment then={at.capturedAt} />}</div>
         {children && <div class="why">{children}</div>}
         <div class="status-text">
-          {statusText(at.status)}
+          {statusText(at)}
           {at.capturedAt !== null && <span class="faint"> · {name}</span>}
         </div>
         {at.inside && <div>{insideText(at.inside)}</div>}
@@ -123,6 +128,7 @@ function Entry(props: { at: Checkpoint; desk: Desk; off: boolean; children: Comp
           </>
         )}
       </div>
+      {at.inside && <Preview at={at} desk={desk} />}
     </li>
   );
 }
@@ -147,7 +153,7 @@ export function RecordBar({ pane, desk }: { pane: Pane; desk: Desk }) {
           >
             Relaunch…
           </button>
-          <button type="button" onClick={() => void desk.close(pane)}>
+          <button type="button" onClick={() => void desk.orders.close(pane)}>
             Close
           </button>
         </>

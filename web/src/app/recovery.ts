@@ -5,10 +5,10 @@
 import { signal } from '@preact/signals';
 import { type Ctl, CtlFailure, failedWith } from '../link/ctl';
 import type { PaneInfo } from '../wire/ctl';
-import type { CheckpointStatus, RecoveryInspectResult } from '../wire/verbs';
+import type { CheckpointStatus, Outline, RecoveryInspectResult } from '../wire/verbs';
 
-/** Checkpoints that are looked into, the newest; a store keeps no more than a few. */
-const inspectMax = 32;
+/** Checkpoints that are looked into and shown, the newest, beside the one that a person is led to. */
+export const shownMax = 32;
 
 export interface Checkpoint {
   id: string;
@@ -23,6 +23,8 @@ export interface Checkpoint {
   panes: number;
   running: number;
   texts: number;
+  /** The code with which the host refused to look into it; '' where it did not. */
+  refused: string;
   /** What is in it; null when nobody may know. */
   inside: RecoveryInspectResult | null;
 }
@@ -30,6 +32,8 @@ export interface Checkpoint {
 export class Recovery {
   /** The newest first; null until the host has told, and when it keeps none. */
   readonly checkpoints = signal<readonly Checkpoint[] | null>(null);
+  /** How many more there are, older or without a generation. */
+  readonly others = signal(0);
   /** Why the last thing asked for was not done. */
   readonly failure = signal('');
   readonly busy = signal(false);
@@ -42,17 +46,33 @@ export class Recovery {
     if (!ctl) return;
     try {
       const { checkpoints } = await ctl.call('recovery.list', {});
-      const newest = [...checkpoints]
+      const shown = [...checkpoints]
         .sort((a, b) => (b.generation ?? 0) - (a.generation ?? 0))
-        .slice(0, inspectMax);
+        .filter(({ leading }, rank) => leading || rank < shownMax);
       const found: Checkpoint[] = [];
-      for (const at of newest) found.push(await look(ctl, at));
+      for (const at of shown) {
+        const seen = await look(ctl, at);
+        if (seen) found.push(seen);
+      }
+      this.others.value = checkpoints.length - shown.length;
       this.checkpoints.value = found;
     } catch (error) {
       this.checkpoints.value = null;
       if (!failedWith(error, 'unsupported.verb') && !failedWith(error, 'closed')) {
         this.failure.value = reason(error);
       }
+    }
+  }
+
+  /** What a restore of one would make; a text says why that cannot be told. */
+  async outline(id: string): Promise<Outline | string> {
+    try {
+      const ctl = this.ctl();
+      if (!ctl) throw new CtlFailure('closed', 'not connected');
+      const { topology } = await ctl.call('recovery.inspect', { checkpoint: id, topology: true });
+      return topology ?? { sessions: [], windows: [], panes: [] };
+    } catch (error) {
+      return reason(error);
     }
   }
 
@@ -84,31 +104,41 @@ export class Recovery {
   }
 }
 
-async function look(ctl: Ctl, listed: CheckpointStatus): Promise<Checkpoint> {
+/** What it has become since the list was made, by the code with which the host refuses it. */
+const became: ReadonlyMap<string, Checkpoint['status']> = new Map([
+  ['conflict.checkpoint_corrupt', 'corrupt'],
+  ['conflict.checkpoint_expired', 'expired'],
+  ['unavailable.recovery_io', 'unsafe'],
+  ['unsupported.checkpoint_format', 'incompatible'],
+  ['unsupported.checkpoint_size', 'incompatible'],
+]);
+
+/** Looks into what may be read, and asks why not of what may not for one of two reasons. Null: it is gone. */
+async function look(ctl: Ctl, listed: CheckpointStatus): Promise<Checkpoint | null> {
   const { checkpoint: id, status, generation = 0, leading = false } = listed;
   const { captured_at: capturedAt = null, panes = 0, running = 0, text_panes: texts = 0 } = listed;
-  const at = { id, status, generation, leading, capturedAt, panes, running, texts, inside: null };
-  if (status !== 'valid') return at;
+  const counts = { panes, running, texts };
+  const at = { id, status, generation, leading, capturedAt, ...counts, refused: '', inside: null };
+  if (status !== 'valid' && status !== 'incompatible') return at;
   try {
     return { ...at, inside: await ctl.call('recovery.inspect', { checkpoint: id }) };
   } catch (error) {
-    if (failedWith(error, 'closed')) throw error;
-    // It has become another one since the list was made.
-    const now = failedWith(error, 'conflict.checkpoint_expired') ? 'expired' : 'corrupt';
-    return { ...at, status: now, leading: false };
+    if (!(error instanceof CtlFailure) || error.code === 'closed') throw error;
+    if (error.code === 'not_found.checkpoint') return null;
+    const now = became.get(error.code) ?? status;
+    return { ...at, status: now, refused: error.code, leading: leading && now === 'valid' };
   }
 }
 
 const reasons: Readonly<Record<string, string>> = {
   'conflict.not_empty':
     'There are terminals already. A checkpoint can be restored only while there are none.',
-  'conflict.checkpoint_corrupt': 'It is damaged, so nothing was restored.',
-  'conflict.checkpoint_expired': 'It is too old, or from the future, so nothing was restored.',
+  'conflict.checkpoint_corrupt': 'It is damaged: it cannot be restored.',
+  'conflict.checkpoint_expired': 'It is too old, or from the future: it cannot be restored.',
   'conflict.recovery_busy': 'A checkpoint is being written. Try again in a moment.',
   'conflict.not_archive': 'This is no record any more.',
   'not_found.checkpoint': 'It is gone.',
   'unavailable.recovery_disabled': 'Checkpoints are switched off in the settings of spawnd.',
-  'unavailable.recovery_io': 'The folder of checkpoints cannot be read or written.',
   'unavailable.spawn': 'The command could not be started.',
   'unsupported.checkpoint_format': 'It was written by another version of spawnd.',
   'unsupported.checkpoint_size': 'It is larger than this spawnd reads.',
@@ -118,31 +148,39 @@ const reasons: Readonly<Record<string, string>> = {
 /** Why something was not done, for a person. */
 export function reason(error: unknown): string {
   if (!(error instanceof CtlFailure)) return 'That did not work.';
+  // The host says what failed, and of a removal whether it is known to be done.
+  if (failedWith(error, 'unavailable.recovery_io')) {
+    return `The folder of checkpoints could not be read or written: ${error.message}.`;
+  }
   return Object.hasOwn(reasons, error.code) ? (reasons[error.code] as string) : error.message;
 }
 
 const statuses: Record<Checkpoint['status'], string> = {
   valid: 'Can be restored',
   corrupt: 'Damaged: it cannot be restored',
-  incompatible: 'Written by another version of spawnd',
+  incompatible: 'Written by another version of spawnd, or larger than this one reads',
   expired: 'Too old: it is not restored any more',
   unsafe: 'Its file may have been changed by others: it is not read',
   future: 'Dated in the future: it is not read',
 };
 
-export function statusText(status: Checkpoint['status']): string {
-  return statuses[status] ?? 'Not known to this page';
+/** Why it is incompatible, by the code with which the host refused it. */
+const incompatible: ReadonlyMap<string, string> = new Map([
+  ['unsupported.checkpoint_format', 'Written by another version of spawnd'],
+  ['unsupported.checkpoint_size', 'Larger than this spawnd reads'],
+]);
+
+export function statusText({ status, refused }: Pick<Checkpoint, 'status' | 'refused'>): string {
+  const why = status === 'incompatible' ? incompatible.get(refused) : undefined;
+  return why ?? statuses[status] ?? 'Not known to this page';
 }
 
 /** What a restore would bring back, in words. */
 export function insideText(inside: RecoveryInspectResult): string {
-  const { sessions, windows, panes } = inside;
-  const kept = inside.text_panes - inside.expired_text_panes;
-  const texts =
-    inside.text_panes === 0
-      ? 'no text was kept'
-      : `the text of ${kept === panes ? 'all' : kept} of them`;
-  const expired = inside.expired_text_panes > 0 ? `; ${inside.expired_text_panes} expired` : '';
+  const { sessions, windows, panes, text_panes: kept, expired_text_panes: gone } = inside;
+  const of = kept === panes ? 'all' : kept || 'none';
+  const texts = kept + gone === 0 ? 'no text was kept' : `the text of ${of} of them`;
+  const expired = gone > 0 ? `; ${gone} expired` : '';
   return `${many(sessions, 'session')}, ${many(windows, 'window')}, ${many(panes, 'terminal')}; ${texts}${expired}`;
 }
 
@@ -158,18 +196,30 @@ export function shutdownText({ inside, running }: Checkpoint): string {
 export function recordText(info: PaneInfo, label: string): string {
   const { archive } = info;
   if (!archive) return '';
-  const parts = [`Record of ${label}`, processText(info)];
-  if (archive.text_state === 'expired') parts.push('its text has expired');
-  if (archive.text_state === 'omitted') parts.push('its text was not kept');
+  const end = processText(archive.process_state, info.exit_code, info.signal);
+  const had = archive.process_state === 'exited' ? 'had' : 'was';
+  const parts = [`Record of ${label}`, `it ${had} ${end}`];
+  if (archive.text_state !== 'plain') parts.push(textText(archive.text_state));
   if (archive.cut_rows > 0) parts.push(`${many(archive.cut_rows, 'row')} cut at the edge`);
   return `${parts.join('; ')}.`;
 }
 
-function processText(info: PaneInfo): string {
-  if (info.archive?.process_state !== 'exited') return 'it was interrupted, and may run still';
-  if (info.signal) return `it had ended by signal ${info.signal}`;
-  if (info.exit_code === null) return 'it had ended, nobody knows how';
-  return `it had exited with ${info.exit_code}`;
+/** What was seen of the end of its process; never that it does not run any more. */
+export function processText(processState: string, exitCode: number | null, signal: string): string {
+  if (processState !== 'exited') return 'interrupted, and may run still';
+  if (signal) return `ended by signal ${signal}`;
+  return exitCode === null ? 'ended, nobody knows how' : `exited with ${exitCode}`;
+}
+
+const texts: ReadonlyMap<string, string> = new Map([
+  ['plain', 'its text was kept'],
+  ['expired', 'its text has expired'],
+  ['omitted', 'its text was not kept'],
+]);
+
+/** Whether its text is there. */
+export function textText(textState: string): string {
+  return texts.get(textState) ?? '';
 }
 
 function many(n: number, what: string): string {

@@ -5,10 +5,11 @@
 import { useEffect, useState } from 'preact/hooks';
 import { safeTitle } from '../term/title';
 import type { Device, Share } from '../wire/verbs';
+import { Address } from './address';
 import type { Desk } from './desk';
 import { inOrder, seenText } from './sharing';
 import { agoText, untilText } from './times';
-import { dialog, say } from './ui';
+import { dialog } from './ui';
 
 /** The lists are asked for anew so often while they are shown: others come and go. */
 const lookMs = 2000;
@@ -104,35 +105,13 @@ function Choice(props: {
 
 function MadeLink(props: { url: string; until: number; right: 'read' | 'write' }) {
   const { url, until, right } = props;
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(url);
-      say('Copied.');
-    } catch {
-      say('The browser did not allow writing to the clipboard.');
-    }
-  };
   return (
     <>
       <p>
         Good until {untilText(until, Date.now())}, for {right === 'read' ? 'watching' : 'typing'}.
         It is shown this once; end it at any time under Links and browsers.
       </p>
-      <input
-        class="address"
-        readOnly
-        value={url}
-        aria-label="Link"
-        onFocus={(event) => event.currentTarget.select()}
-      />
-      <div class="actions">
-        <button type="button" onClick={dismiss}>
-          Done
-        </button>
-        <button type="button" class="main" onClick={() => void copy()}>
-          Copy
-        </button>
-      </div>
+      <Address url={url} label="Link" />
     </>
   );
 }

@@ -9,12 +9,12 @@ import { dialog, say } from './ui';
 type Action = (desk: Desk) => void;
 
 const withCtrlShift: Record<string, Action> = {
-  Enter: (desk) => void desk.create(),
-  KeyX: (desk) => desk.active.value && desk.requestClose(desk.active.value),
-  KeyE: (desk) => void desk.split('cols'),
-  KeyO: (desk) => void desk.split('rows'),
-  KeyZ: (desk) => void desk.zoom(),
-  KeyG: (desk) => void desk.float(),
+  Enter: (desk) => void desk.orders.create(),
+  KeyX: (desk) => desk.active.value && desk.orders.requestClose(desk.active.value),
+  KeyE: (desk) => void desk.orders.split('cols'),
+  KeyO: (desk) => void desk.orders.split('rows'),
+  KeyZ: (desk) => void desk.orders.zoom(),
+  KeyG: (desk) => void desk.orders.float(),
   KeyJ: (desk) => desk.step(1),
   KeyK: (desk) => desk.step(-1),
   KeyC: (desk) => void copy(desk),

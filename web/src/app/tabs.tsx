@@ -27,7 +27,7 @@ export function TabBar({ desk }: { desk: Desk }) {
         hidden={desk.halted !== null || desk.guest}
         aria-label="New terminal"
         title="New terminal (Ctrl+Shift+Enter)"
-        onClick={() => void desk.create()}
+        onClick={() => void desk.orders.create()}
       >
         <Icon name="plus" />
       </button>
@@ -64,7 +64,7 @@ function TabItem(props: { tab: TabOf; desk: Desk; session: string; heading: bool
     if (event.key === 'F2') rename();
     else if (event.key === 'ArrowRight') moveFocus(event, 1);
     else if (event.key === 'ArrowLeft') moveFocus(event, -1);
-    else if (event.key === 'Delete' && home) desk.requestCloseTab(tab);
+    else if (event.key === 'Delete' && home) desk.orders.requestCloseTab(tab);
     else return;
     event.preventDefault();
   };
@@ -111,7 +111,7 @@ function TabItem(props: { tab: TabOf; desk: Desk; session: string; heading: bool
             aria-hidden="true"
             title={`Close ${label}`}
             tabIndex={-1}
-            onClick={() => desk.requestCloseTab(tab)}
+            onClick={() => desk.orders.requestCloseTab(tab)}
           >
             <Icon name="close" />
           </button>

@@ -135,7 +135,7 @@ function NoTerminals({ desk }: { desk: Desk }) {
         type="button"
         class="main"
         disabled={!desk.connected.value}
-        onClick={() => void desk.create()}
+        onClick={() => void desk.orders.create()}
       >
         New terminal
       </button>

@@ -194,6 +194,7 @@ export interface ViewResizeParams {
 export interface ViewSnapshotParams {
   pane: string;
   full: boolean;
+  plain?: boolean;
 }
 
 export interface Visit {

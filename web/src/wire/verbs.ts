@@ -292,6 +292,54 @@ export interface Node {
   pane?: string;
 }
 
+export interface Outline {
+  /** by the number in their ids, as windows and panes are */
+  sessions: OutlinedSession[];
+  /** with the trees of their tiled panes */
+  windows: OutlinedWindow[];
+  /** one that is in no tree is a float */
+  panes: OutlinedPane[];
+}
+
+export interface OutlinedPane {
+  /** id as it was saved */
+  pane: string;
+  /** id of its window */
+  window: string;
+  /** of a float: the title in its border, if one was given */
+  title?: string;
+  /** columns */
+  cols: number;
+  /** rows */
+  rows: number;
+  /** what was seen of its process; never that it does not run any more */
+  process_state: 'exited' | 'interrupted';
+  /** how it ended; null when that is not known, and after a signal */
+  exit_code: number | null;
+  /** signal that ended it; empty when none did */
+  signal: string;
+  /** whether its text is there */
+  text_state: 'omitted' | 'expired' | 'plain';
+}
+
+export interface OutlinedSession {
+  /** id as it was saved */
+  session: string;
+  /** its name */
+  name: string;
+}
+
+export interface OutlinedWindow {
+  /** id as it was saved */
+  window: string;
+  /** id of its session */
+  session: string;
+  /** its name; empty when it had none */
+  name: string;
+  /** its tree in preorder, as of any window; empty when all its panes are floats */
+  nodes: Node[];
+}
+
 export interface PairNewResult {
   /** address that opens once, within ten minutes */
   url: string;
@@ -722,6 +770,13 @@ export interface Problem {
   message: string;
 }
 
+export interface RecoveryInspectParams {
+  /** id of the checkpoint */
+  checkpoint: string;
+  /** tell besides what a restore would make, and where */
+  topology?: boolean;
+}
+
 export interface RecoveryInspectResult {
   /** id of the checkpoint */
   checkpoint: string;
@@ -739,6 +794,8 @@ export interface RecoveryInspectResult {
   text_panes: number;
   /** panes whose text may not be read any more */
   expired_text_panes: number;
+  /** what a restore would make, when it was asked for */
+  topology?: Outline;
 }
 
 export interface RecoveryListResult {
@@ -1262,7 +1319,7 @@ export interface VerbCalls {
   /** list the checkpoints */
   'recovery.list': { params: Record<string, never>; result: RecoveryListResult };
   /** tell what is in a checkpoint, and nothing of any text */
-  'recovery.inspect': { params: CheckpointParams; result: RecoveryInspectResult };
+  'recovery.inspect': { params: RecoveryInspectParams; result: RecoveryInspectResult };
   /** make archives of a checkpoint, when there is nothing yet; nothing is started */
   'recovery.restore': { params: CheckpointParams; result: RecoveryRestoreResult };
   /** delete one checkpoint */

@@ -111,7 +111,15 @@ func (w *writer) field(of reflect.Type, f reflect.StructField) {
 		w.line("  event: '%s';", name)
 		return
 	}
-	w.line("  %s: %s;", jsonName(f), typeScript(f.Type))
+	w.line("  %s%s: %s;", jsonName(f), optional(f), typeScript(f.Type))
+}
+
+// optional is the mark of a member that may be left out.
+func optional(f reflect.StructField) string {
+	if _, options, _ := strings.Cut(f.Tag.Get("json"), ","); options == "omitzero" {
+		return "?"
+	}
+	return ""
 }
 
 func eventOf(t reflect.Type) string {

@@ -2,7 +2,7 @@
 
 //go:build !unix
 
-package topology
+package ownfile
 
 import (
 	"io/fs"
@@ -11,11 +11,13 @@ import (
 
 const openSafely = 0
 
+func isLink(error) bool { return false }
+
 // syncFolder does nothing: a folder cannot be synced here, and the rename itself is journaled.
 func syncFolder(*os.File) error { return nil }
 
 // unsafeBecause knows the type alone: who may write a file lies in its access control list.
-func unsafeBecause(st fs.FileInfo) string {
+func unsafeBecause(st fs.FileInfo, _ Access) string {
 	if !st.Mode().IsRegular() {
 		return "not a regular file"
 	}
