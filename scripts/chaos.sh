@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs the fault matrix and prints one line for each class of faults. The whole log is in test-output/chaos.log.
-# SIZE=gate|long says how many runs; SEED replays one.
+# SIZE=gate|long says how many runs; SEED replays one. What is promised in time is held to the promise when long, so that wants
+# a machine that does nothing else; internal/e2e/chaos/main_test.go tells what the gate leaves out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p test-output

@@ -152,6 +152,18 @@ func (s *service) stillThere(after string, want row, worker process, group strin
 	}
 }
 
+// awaitNext waits until systemd has started another spawnd in the place of one that was killed.
+func (s *service) awaitNext(killed int) {
+	s.t.Helper()
+	back := s.await(stepMax, func() bool {
+		state, _ := s.command(append(slices.Clone(s.systemctl), "show", "--property", "ActiveState,MainPID", systemd.UnitName)...).Output()
+		return strings.Contains(string(state), "ActiveState=active") && !strings.Contains(string(state), "MainPID="+strconv.Itoa(killed)+"\n")
+	})
+	if !back {
+		s.t.Fatal("systemd did not start a killed spawnd again")
+	}
+}
+
 // outlive ends the service in every way there is and wants the terminal to be the same after each.
 func (s *service) outlive(want row, worker process, group string) {
 	s.t.Helper()
@@ -164,13 +176,7 @@ func (s *service) outlive(want row, worker process, group string) {
 
 	second := s.mainPID()
 	s.run("kill", "-KILL", strconv.Itoa(second))
-	back := s.await(stepMax, func() bool {
-		state, _ := s.command(append(slices.Clone(s.systemctl), "show", "--property", "ActiveState,MainPID", systemd.UnitName)...).Output()
-		return strings.Contains(string(state), "ActiveState=active") && !strings.Contains(string(state), "MainPID="+strconv.Itoa(second)+"\n")
-	})
-	if !back {
-		s.t.Fatal("systemd did not start a killed spawnd again")
-	}
+	s.awaitNext(second)
 	s.stillThere("SIGKILL", want, worker, group)
 
 	s.control("stop", systemd.UnitName)
@@ -188,7 +194,7 @@ func TestTerminalsOutliveTheirService(t *testing.T) {
 	for _, part := range []struct {
 		name string
 		run  func(*booted)
-	}{{"of a user", ofAUser}, {"of the system", ofTheSystem}, {"without scopes", withoutScopes}} {
+	}{{"of a user", ofAUser}, {"but not their control group", killedByGroup}, {"of the system", ofTheSystem}, {"without scopes", withoutScopes}} {
 		t.Run(part.name, func(t *testing.T) {
 			inner := *b
 			inner.t = t
@@ -289,4 +295,62 @@ func withoutScopes(b *booted) {
 		s.t.Fatalf("the worker is in %s", group)
 	}
 	s.outlive(shell, worker, group)
+}
+
+// groupPanes is how many terminals die at once.
+const groupPanes = 3
+
+// F4: whoever kills a control group kills spawnd and every terminal in it at once. The next spawnd says of each that it is lost,
+// nothing of it is left, and terminals can be had; so they can of a spawnd that lives, when only theirs is killed.
+func killedByGroup(b *booted) {
+	s := userService(b, "eve", "")
+	s.control("start", systemd.UnitName)
+	defer s.control("stop", systemd.UnitName)
+	// The service and the slice of the terminals are side by side in one slice.
+	all := filepath.Dir(s.control("show", "--property", "ControlGroup", "--value", systemd.UnitName))
+	first := s.mainPID()
+	s.requireLost(s.killGroup(all, func() { s.awaitNext(first) }))
+	second := s.mainPID()
+	s.requireLost(s.killGroup(all+"/app-spawn.slice", func() {}))
+	if s.mainPID() != second {
+		s.t.Error("spawnd has ended with its terminals")
+	}
+	s.terminal("/bin/sh", "-c", "exec sleep infinity")
+}
+
+// killGroup starts terminals, each with a child in the background, and kills a control group that they are in.
+func (s *service) killGroup(group string, after func()) (killed []row) {
+	s.t.Helper()
+	for range groupPanes {
+		terminal, worker := s.terminal("/bin/sh", "-c", "setsid sleep infinity & exec sleep infinity")
+		if got := s.cgroup(worker); !strings.HasPrefix(got, group+"/") {
+			s.t.Fatalf("the worker is in %s, not below %s", got, group)
+		}
+		killed = append(killed, terminal)
+	}
+	s.run("sh", "-c", "echo 1 > /sys/fs/cgroup"+group+"/cgroup.kill")
+	after()
+	return killed
+}
+
+// requireLost wants the terminals listed as lost, and takes them away.
+func (s *service) requireLost(killed []row) {
+	s.t.Helper()
+	for _, r := range killed {
+		lost := r
+		lost.State = "lost"
+		if !s.await(stepMax, func() bool { return slices.Contains(s.list(), lost) }) {
+			s.t.Fatalf("the terminals are %+v, want %+v", s.list(), lost)
+		}
+		if found := s.processes(r.SessionID); len(found) > 0 {
+			s.t.Errorf("of a lost terminal there is %+v", found)
+		}
+		if left := s.run("find", "/run/user", "-name", "*"+r.SessionID+"*"); left != "" {
+			s.t.Errorf("of a lost terminal there is %s", left)
+		}
+		s.spawnd("kill", r.ID)
+	}
+	if rows := s.list(); len(rows) > 0 {
+		s.t.Errorf("after all were closed there are %+v", rows)
+	}
 }

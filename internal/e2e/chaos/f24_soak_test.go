@@ -23,35 +23,59 @@ const (
 	// beside those of its terminals and of what it begins with.
 	soakMax   = 96 << 20
 	soakFiles = 16
+	// memorySlopeMax is by how much spawnd or a worker may grow in an hour, in bytes, and filesSlopeMax by how many open
+	// files: less than one, since what happens every second and forgets one would be thousands.
+	memorySlopeMax = 1 << 20
+	filesSlopeMax  = 1
+	// What can happen to a soaked host; the first endsOfSpawnd end spawnd.
+	soakDraws, endsOfSpawnd = 10, 2
 )
 
 // F24: a little of everything for a long time: spawnd killed, workers stopped, viewers that come and go, terminals
-// opened, closed and killed. What must hold holds, and neither spawnd nor a worker that stays grows.
+// opened, closed and killed. What must hold holds. In the second half spawnd lives, and neither it nor a worker grows.
 func TestF24Soak(t *testing.T) {
 	c := rig.Begin(t, "F24 soak")
 	h := rig.NewHost(t)
 	d := h.Serve()
 	loads := h.StartLoads(soakPanes, c.Seed, linesPerSecond)
 	before := h.Panes()
-	end := time.Now().Add(time.Duration(rig.Size(10, 7200)) * time.Second)
-	early := time.Now().Add(time.Until(end) / 10)
+	half := time.Duration(rig.Size(5, 3600)) * time.Second
 	memory, files := map[int]int64{}, map[int]int{}
 	open, most, held := d.Descriptors(), int64(0), 0
-	for time.Now().Before(end) {
-		d = soakOnce(c, h, d, loads)
+	step := func(least int) {
+		d = soakOnce(c, h, d, loads, least+c.Random.IntN(soakDraws-least))
 		rig.Pause(c.Random, soakStep)
 		rig.SamePanes(t, before, h.Panes())
 		most, held = max(most, d.Resident()), max(held, d.Descriptors())
 		c.Runs++
+	}
+	for end, early := time.Now().Add(half), time.Now().Add(half/5); time.Now().Before(end); {
+		step(0)
 		if len(memory) == 0 && time.Now().After(early) {
 			for _, l := range loads {
 				memory[l.Pane.PID], files[l.Pane.PID] = rig.Resident(t, l.Pane.PID), rig.Descriptors(t, l.Pane.PID)
 			}
 		}
 	}
+	lives := []*life{newLife("spawnd", d.Cmd.Process.Pid)}
+	for _, l := range loads {
+		lives = append(lives, newLife("worker", l.Pane.PID))
+	}
+	// Its list of events fills at first, and its runtime finds how much heap it needs.
+	for begin, end := time.Now().Add(half/5), time.Now().Add(half); time.Now().Before(end); {
+		step(endsOfSpawnd)
+		for _, l := range lives {
+			if time.Now().After(begin) {
+				l.look(t)
+			}
+		}
+	}
 	t.Logf("spawnd had %d MiB at most, and %d files beside %d", most>>20, held-open, open)
 	if most > soakMax || held > open+soakFiles {
 		t.Errorf("spawnd had %d bytes and %d files open, it began with %d", most, held, open)
+	}
+	for _, l := range lives {
+		l.requireLevel(t)
 	}
 	for pid, was := range memory {
 		if grown := rig.Resident(t, pid) - was; grown > workerGrowthMax {
@@ -67,12 +91,46 @@ func TestF24Soak(t *testing.T) {
 	h.AwaitNothingLeft()
 }
 
-// soakOnce does one thing to the host, drawn by chance, and returns the spawnd that serves it then.
-func soakOnce(c *rig.Class, h *rig.Host, d *rig.Daemon, loads []rig.Load) *rig.Daemon {
+// life is a process that lives through the second half of a soak.
+type life struct {
+	name          string
+	pid           int
+	first         int // files at the first look
+	memory, files *rig.Trend
+}
+
+func newLife(name string, pid int) *life {
+	every := time.Duration(rig.Size(1, 60)) * time.Second
+	return &life{name: name, pid: pid, memory: rig.NewTrend(every), files: rig.NewTrend(every)}
+}
+
+func (l *life) look(t *testing.T) {
+	t.Helper()
+	now, files := time.Now(), rig.Descriptors(t, l.pid)
+	if l.first == 0 {
+		l.first = files
+	}
+	l.memory.Look(now, rig.Resident(t, l.pid))
+	l.files.Look(now, int64(files))
+}
+
+// requireLevel wants what it has not to rise. Seconds tell no slope, so there the files alone are held to what they were.
+func (l *life) requireLevel(t *testing.T) {
+	t.Helper()
+	memory, files := l.memory.PerHour(), l.files.PerHour()
+	t.Logf("%s %d: %+.0f KiB and %+.2f files an hour, by %d points", l.name, l.pid, memory/1024, files, l.memory.Points())
+	if rig.Long() && (memory > memorySlopeMax || files > filesSlopeMax) {
+		t.Errorf("%s grows by %.0f bytes and %.2f files an hour", l.name, memory, files)
+	}
+	rig.Await(t, l.name+" has closed what it had opened", func() bool { return rig.Descriptors(t, l.pid) <= l.first+descriptorsSlack })
+}
+
+// soakOnce does what was drawn to the host, and returns the spawnd that serves it then.
+func soakOnce(c *rig.Class, h *rig.Host, d *rig.Daemon, loads []rig.Load, draw int) *rig.Daemon {
 	c.Helper()
 	load := loads[c.Random.IntN(len(loads))]
 	c.Faults++
-	switch c.Random.IntN(10) {
+	switch draw {
 	case 0:
 		d.Kill()
 		return h.Serve()

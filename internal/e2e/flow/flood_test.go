@@ -24,12 +24,13 @@ const (
 	holdsMax    = 4 << 20 // bytes that wait for one viewer, snapshots apart
 	memoryMax   = 8 << 20 // of spawnd, for each viewer
 	floodsCount = 5
-	quietCount  = 15
-	// echoMax is how long one echo in a hundred may take beside them, twenty times what is promised for a machine that
-	// does nothing else.
-	echoMax     = 2 * time.Second
-	slowdownMax = 5 // of the program, beside the same viewer alone; the machine may be busy with anything
-	aloneSpan   = time.Second
+	quietCount  = 45
+	// echoPromise is how long one echo in a hundred may take beside floods.
+	echoPromise = 100 * time.Millisecond
+	// sharePromise is what share of its speed beside the healthy viewer alone a program keeps beside the others, and shareGate
+	// how much of it the gate insists on, where the machine may be busy with anything from one second to the next.
+	sharePromise = 0.95
+	shareGate    = 0.2
 )
 
 // speed is how many bytes a second the program gets rid of, as seen by who reads everything.
@@ -48,68 +49,79 @@ func TestF17ViewersThatDoNotReadAreNobodyElsesTrouble(t *testing.T) {
 	pane := h.start("yes", word)
 	healthy := h.read(t.Context(), pane, "healthy", 0, 0)
 	rig.Await(h.T, "the flood", func() bool { return healthy.taken.Load() > 1<<20 })
-	before := h.speed(healthy, aloneSpan, func() {})
 	memory := h.daemon.Resident()
+	var shares []float64
+	for range rig.Size(1, 5) { // by turns, as the machine may change meanwhile
+		shares = append(shares, h.beset(c, pane, healthy, memory))
+	}
+	slices.Sort(shares)
+	share, want := shares[len(shares)/2], shareGate
+	if rig.Long() {
+		want = sharePromise
+	}
+	if share < want {
+		t.Errorf("the program keeps %.0f %% of its speed beside them, want %.0f", 100*share, 100*want)
+	}
+	if len(healthy.done) > 0 {
+		t.Errorf("the healthy viewer has ended: %v", <-healthy.done)
+	}
+}
 
-	ctx, detach := context.WithCancel(t.Context())
+// beset has the twenty beside the healthy one for a while, holds what they cost against the bounds, and returns what share
+// of its speed the program keeps.
+func (h *host) beset(c *rig.Class, pane string, healthy *reader, memory int64) (share float64) {
+	h.T.Helper()
+	aloneSpan := time.Duration(rig.Size(1, 60)) * time.Second
+	alone := h.speed(healthy, aloneSpan, func() {})
+	ctx, detach := context.WithCancel(h.T.Context())
 	defer detach()
 	for i := range dozersCount {
 		h.doze(ctx, pane, fmt.Sprint("dozer ", i), i%4 == 0, time.Duration(i%2)*time.Second)
 	}
-	c.Faults += dozersCount
 	var gulpers []*reader
 	for i := range burstsCount {
-		gulpers = append(gulpers, h.read(ctx, pane, fmt.Sprint("gulper ", i), 32, 100*time.Millisecond))
-		c.Faults++
+		gulpers = append(gulpers, h.read(ctx, pane, fmt.Sprint("gulper ", i), 32, time.Second))
 	}
-	most, held := memory, 0
-	last := healthy.taken.Load()
-	together := h.speed(healthy, time.Duration(rig.Size(3, 3600))*time.Second, func() {
+	c.Faults += dozersCount + burstsCount
+	most, held, from := memory, 0, healthy.taken.Load()
+	together := h.speed(healthy, time.Duration(rig.Size(3, 720))*time.Second, func() {
 		most = max(most, h.daemon.Resident())
 		for _, v := range h.Viewers(pane).Viewers {
 			held = max(held, v.Waiting)
 		}
 	})
-	if healthy.taken.Load() == last {
-		t.Error("the healthy viewer stood still")
+	if healthy.taken.Load() == from {
+		h.T.Error("the healthy viewer stood still")
 	}
 	now := healthy.position.Load()
-	for _, g := range gulpers {
+	for i, g := range gulpers {
 		g.run()
-		rig.Await(h.T, "a viewer catches up", func() bool { return g.position.Load() > now })
+		rig.Await(h.T, "a viewer catches up", func() bool { return g.position.Load() > now || len(g.done) > 0 })
+		if len(g.done) > 0 {
+			h.T.Errorf("gulper %d has ended: %v", i, <-g.done)
+		}
 		c.Runs++
 	}
 	list := h.Viewers(pane)
 	detach()
 	rig.Await(h.T, "the others leave", func() bool { return len(h.Viewers(pane).Viewers) == 1 })
-	alone := max(before, h.speed(healthy, aloneSpan, func() {}))
+	alone = (alone + h.speed(healthy, aloneSpan, func() {})) / 2
 
-	t.Logf("%.1f MB/s alone, %.1f MB/s with %d others: %.0f %%; spawnd grew by %.1f MiB; at most %d KiB waited for one; %d drops, %d snapshots",
+	h.T.Logf("%.1f MB/s alone, %.1f MB/s with %d others: %.0f %%; spawnd grew by %.1f MiB; at most %d KiB waited for one; %d drops, %d snapshots",
 		alone/1e6, together/1e6, dozersCount+burstsCount, 100*together/alone, float64(most-memory)/(1<<20), held>>10, list.Drops, list.Snapshots)
 	for _, v := range list.Viewers {
-		t.Logf("%-10s %9d KiB taken, %5d KiB wait, %5d KiB may, %d drops", v.Name, v.Bytes>>10, v.Waiting>>10, v.Bound>>10, v.Drops)
-	}
-	if together*slowdownMax < alone {
-		t.Errorf("the program runs at %.0f of %.0f bytes a second", together, alone)
+		h.T.Logf("%-10s %9d KiB taken, %5d KiB wait, %5d KiB may, %d drops", v.Name, v.Bytes>>10, v.Waiting>>10, v.Bound>>10, v.Drops)
 	}
 	if held > holdsMax {
-		t.Errorf("%d bytes waited for one viewer", held)
+		h.T.Errorf("%d bytes waited for one viewer", held)
 	}
 	if grown := most - memory; grown > (dozersCount+burstsCount)*memoryMax {
-		t.Errorf("spawnd grew by %d bytes", grown)
+		h.T.Errorf("spawnd grew by %d bytes", grown)
 	}
 	if list.Drops == 0 {
-		t.Error("nobody was dropped: the flood was none")
+		h.T.Error("nobody was dropped: the flood was none")
 	}
-	for i, r := range append(gulpers, healthy) {
-		select {
-		case err := <-r.done:
-			if err != nil {
-				t.Errorf("reader %d: %v", i, err)
-			}
-		default:
-		}
-	}
+	return together / alone
 }
 
 // A terminal that floods does not keep another from answering.
@@ -131,8 +143,8 @@ func TestF18QuietTerminalsAnswerBesideFloods(t *testing.T) {
 		defer s.Close()
 		quiet = append(quiet, s)
 	}
-	var took []time.Duration
-	for round := range rig.Size(8, 2000) {
+	var took rig.Times
+	for round := range rig.Size(10, 2000) {
 		for _, s := range quiet {
 			began := time.Now()
 			if err := echo(s, fmt.Sprintf("round %d;", round)); err != nil {
@@ -142,11 +154,7 @@ func TestF18QuietTerminalsAnswerBesideFloods(t *testing.T) {
 			c.Runs++
 		}
 	}
-	slices.Sort(took)
-	t.Logf("echo beside %d floods: median %v, p99 %v, longest %v", floodsCount, took[len(took)/2], took[len(took)*99/100], took[len(took)-1])
-	if p99 := took[len(took)*99/100]; p99 > echoMax {
-		t.Errorf("one echo in a hundred took %v", p99)
-	}
+	took.Require(t, "an echo beside floods", 99, echoPromise)
 	for _, f := range floods {
 		if len(f.done) > 0 {
 			t.Errorf("the viewer of a flood has ended: %v", <-f.done)
@@ -164,16 +172,21 @@ func echo(s *dial.Stream, text string) error {
 	if err := s.Input([]byte(text)); err != nil {
 		return err
 	}
+	return until(s, text)
+}
+
+// until reads until the terminal shows the text.
+func until(s *dial.Stream, text string) error {
 	var seen []byte
 	overdue := time.AfterFunc(rig.Patience, func() { _ = s.Close() })
 	defer overdue.Stop()
 	for !bytes.Contains(seen, []byte(text)) {
 		kind, p, err := s.Recv()
 		if err != nil {
-			return fmt.Errorf("no echo: %w", err)
+			return fmt.Errorf("%q did not come: %w", text, err)
 		}
 		if kind == wire.KindOutput || kind == wire.KindReplay {
-			seen = append(seen, p...)
+			seen = append(seen[max(0, len(seen)-len(text)):], p...)
 		}
 	}
 	return nil

@@ -8,8 +8,11 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -107,6 +110,41 @@ func (d *Daemon) Resident() int64 {
 func (d *Daemon) Descriptors() int {
 	d.h.T.Helper()
 	return Descriptors(d.h.T, d.Cmd.Process.Pid)
+}
+
+// Goroutines ends spawnd in the way that makes it print its goroutines, and counts them.
+func (d *Daemon) Goroutines() int {
+	d.h.T.Helper()
+	_ = d.Cmd.Process.Signal(syscall.SIGQUIT)
+	_ = d.Wait()
+	n := strings.Count(d.Log.String(), "\ngoroutine ")
+	if n == 0 {
+		d.h.T.Fatalf("spawnd has told no goroutine\n%s", d.Log)
+	}
+	return n
+}
+
+// TellHeap is what makes spawnd log its heap at each collection, for its environment.
+const TellHeap = "GODEBUG=gctrace=1"
+
+// collection is a line of such a log; what it has kept is the last of the three numbers.
+var collection = regexp.MustCompile(`(?m)^gc (\d+) @.*?\d+->\d+->(\d+) MB`)
+
+// Heap is how many MiB the collections after the first so many have kept, at least, and how many there were in all. A spawnd
+// that was started with TellHeap knows; one that was not, or has not collected since, fails the test.
+func (d *Daemon) Heap(after int) (low, collections int) {
+	d.h.T.Helper()
+	low = math.MaxInt
+	for _, m := range collection.FindAllStringSubmatch(d.Log.String(), -1) {
+		if collections, _ = strconv.Atoi(m[1]); collections > after {
+			kept, _ := strconv.Atoi(m[2])
+			low = min(low, kept)
+		}
+	}
+	if low == math.MaxInt {
+		d.h.T.Fatalf("no collection after the first %d", after)
+	}
+	return low, collections
 }
 
 // Log keeps the end of a log for the report of a failure.

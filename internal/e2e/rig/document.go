@@ -164,7 +164,9 @@ func (v *view) check(from int) error {
 	}
 	var next uint64
 	for i, line := range lines {
-		line = styleMark.ReplaceAll(line, nil)
+		if bytes.IndexByte(line, '\x1b') >= 0 {
+			line = styleMark.ReplaceAll(line, nil)
+		}
 		if i == 0 {
 			if !lineMark.Match(line) {
 				return fmt.Errorf("history holds %.80q", line)

@@ -5,9 +5,11 @@
 package rig
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +17,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/supervisor/verbs"
@@ -45,7 +48,7 @@ func NewHostOf(t *testing.T, programs string) *Host {
 	h := &Host{T: t, Dir: dir, Programs: programs}
 	h.Env = append(os.Environ(),
 		"XDG_CONFIG_HOME="+dir+"/c", "XDG_STATE_HOME="+dir+"/s", "XDG_RUNTIME_DIR="+dir+"/r", "SPAWND_WORKER_DIR="+h.WorkerDir(),
-		"ENV=", "PS1=$ ")
+		"ENV=", "PS1=$ ", "GOTRACEBACK=all") // the last is what Daemon.Goroutines reads
 	if err := os.Mkdir(dir+"/r", 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -144,6 +147,34 @@ func (h *Host) Panes() []verbs.Pane {
 	var r verbs.PaneListResult
 	h.Call(verbs.PaneList, verbs.Empty{}, &r)
 	return r.Panes
+}
+
+// TimeList is how long spawnd takes for a list of all terminals, from connecting to the end of the answer. Reading
+// what it says is the test's own time, which the race detector makes long, and not counted.
+func (h *Host) TimeList() time.Duration {
+	h.T.Helper()
+	began := time.Now()
+	line, err := verbs.EncodeRequest(1, verbs.PaneList, verbs.Empty{}, "")
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	c, err := net.Dial("unix", h.Socket().Path)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Write(line); err != nil {
+		h.T.Fatal(err)
+	}
+	answer, err := verbs.ReadLine(bufio.NewReaderSize(c, verbs.AnswerBytesMax), verbs.AnswerBytesMax)
+	took := time.Since(began)
+	if err == nil {
+		err = verbs.DecodeAnswer(answer, 1, &verbs.PaneListResult{})
+	}
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	return took
 }
 
 // Pane is the one of that id, which must be there.

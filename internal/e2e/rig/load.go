@@ -25,23 +25,47 @@ type Load struct {
 	record string // path
 }
 
-// LinesPerSecond is the pace of an ordinary load, at most.
+// Record is what a generator that has ended has left, which must be of its script. A living one may be writing it.
+func (h *Host) Record(l Load) Record {
+	h.T.Helper()
+	r, err := readRecord(l.record)
+	if err == nil {
+		err = r.check(l.Script)
+	}
+	if err != nil {
+		h.T.Errorf("terminal %s: %v", l.Pane.ID, err)
+	}
+	return r
+}
+
+// LinesPerSecond is the pace of an ordinary load.
 const LinesPerSecond = 100
 
-// loadWipes is how many lines of a load lie between two wipes: a second of them at the pace of most tests.
-const loadWipes = 100
-
-// StartLoads starts n of them, each at most at that many lines a second. Their seeds follow each other, and every
-// second one wipes its history now and then.
+// StartLoads starts n of them, each at that many lines a second on the average. Their seeds follow each other, and every
+// second one wipes its history about once a second.
 func (h *Host) StartLoads(n int, seed uint64, linesPerSecond int) []Load {
+	h.T.Helper()
+	return h.startLoads(n, seed, linesPerSecond, 1)
+}
+
+// burstsEach is one of how many ticks of 20 ms has all the lines of a load that comes in bursts.
+const burstsEach = 10
+
+// StartBursts is StartLoads, and the lines come in bursts.
+func (h *Host) StartBursts(n int, seed uint64, linesPerSecond int) []Load {
+	h.T.Helper()
+	return h.startLoads(n, seed, linesPerSecond, burstsEach)
+}
+
+func (h *Host) startLoads(n int, seed uint64, linesPerSecond, each int) []Load {
 	h.T.Helper()
 	loads := make([]Load, n)
 	for i := range loads {
 		s := Script{Seed: seed + uint64(i)}
 		if i%2 == 1 {
-			s.Wipes = loadWipes
+			s.Wipes = uint64(linesPerSecond)
 		}
-		loads[i] = h.StartScript(s, linesPerSecond)
+		loads[i] = h.startScript(s, 0, linesPerSecond, each)
 	}
 	return loads
 }
@@ -55,7 +79,28 @@ func (h *Host) StartLoad(seed uint64, linesPerSecond int) Load {
 // StartScript starts one.
 func (h *Host) StartScript(s Script, linesPerSecond int) Load {
 	h.T.Helper()
-	l, argv := h.PrepareScript(s, linesPerSecond)
+	return h.startScript(s, 0, linesPerSecond, 1)
+}
+
+// fullLines are more than a worker's log holds.
+const fullLines = 2 * (8 << 20) / LineBytes
+
+// StartFull starts one that never wipes and waits until its log is full.
+func (h *Host) StartFull(seed uint64, linesPerSecond int) Load {
+	h.T.Helper()
+	l := h.startScript(Script{Seed: seed}, fullLines, linesPerSecond, 1)
+	f := h.Follow(l, Screen)
+	Await(h.T, "a full log", func() bool { return f.Position() >= fullLines*LineBytes || f.Ended() })
+	_ = f.Close()
+	if _, err := f.Wait(); err != nil {
+		h.T.Error(err)
+	}
+	return l
+}
+
+func (h *Host) startScript(s Script, head, linesPerSecond, each int) Load {
+	h.T.Helper()
+	l, argv := h.prepare(s, head, linesPerSecond, each)
 	l.Pane = h.NewPane(verbs.PaneNewParams{Argv: argv, Cwd: h.Dir, Cols: 80, Rows: 24, Name: fmt.Sprintf("load %d", s.Seed)})
 	return l
 }
@@ -63,12 +108,20 @@ func (h *Host) StartScript(s Script, linesPerSecond int) Load {
 // PrepareScript is for who starts a pane with that argv in another way: it is the load's then.
 func (h *Host) PrepareScript(s Script, linesPerSecond int) (l Load, argv []string) {
 	h.T.Helper()
+	return h.prepare(s, 0, linesPerSecond, 1)
+}
+
+func (h *Host) prepare(s Script, head, linesPerSecond, each int) (l Load, argv []string) {
+	h.T.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		h.T.Fatal(err)
 	}
 	l = Load{Script: s, record: filepath.Join(h.Dir, fmt.Sprintf("record-%d", s.Seed))}
-	return l, []string{self, generatorArg, strconv.FormatUint(s.Seed, 10), strconv.FormatUint(s.Wipes, 10), l.record, strconv.Itoa(linesPerSecond)}
+	return l, []string{
+		self, generatorArg, strconv.FormatUint(s.Seed, 10), strconv.FormatUint(s.Wipes, 10), l.record,
+		strconv.Itoa(head), strconv.Itoa(linesPerSecond), strconv.Itoa(each),
+	}
 }
 
 // Follow attaches a viewer to the load's pane.
@@ -85,7 +138,6 @@ func (h *Host) Follow(l Load, from Span) *Follower {
 func (h *Host) Finish(l Load) {
 	h.T.Helper()
 	h.Type(l.Pane.ID, "q")
-	Await(h.T, "the generator has left its record", func() bool { _, err := os.Stat(l.record); return err == nil })
 	Await(h.T, "the exit is known", func() bool { return h.Pane(l.Pane.ID).State == verbs.PaneExited })
 }
 
@@ -100,12 +152,8 @@ func (h *Host) Settle(l Load) {
 	if err != nil {
 		h.T.Fatal(err)
 	}
-	record, err := os.ReadFile(l.record)
-	if err != nil {
-		h.T.Fatal(err)
-	}
-	if string(record) != strconv.FormatUint(position, 10) {
-		h.T.Errorf("terminal %s: the generator wrote %s bytes, the worker counted %d", l.Pane.ID, record, position)
+	if r := h.Record(l); r.Written != position || r.Begun != position {
+		h.T.Errorf("terminal %s: the generator wrote %d of %d bytes, the worker counted %d", l.Pane.ID, r.Written, r.Begun, position)
 	}
 	if err := l.checkDocument(replay, position); err != nil {
 		h.T.Errorf("terminal %s: %v", l.Pane.ID, err)

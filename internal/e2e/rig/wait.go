@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Patience is how long anything that should happen at once may take on a loaded machine.
@@ -99,6 +101,17 @@ func Descriptors(t testing.TB, pid int) int {
 		t.Fatal(err)
 	}
 	return len(entries)
+}
+
+// CPU is how much time processors have spent on a process, all of its threads together, as the scheduler counts it.
+func CPU(t testing.TB, pid int) time.Duration {
+	t.Helper()
+	const schedulerClock = 2 // CPUCLOCK_SCHED of the kernel's posix-timers.h
+	var spent unix.Timespec
+	if err := unix.ClockGettime(int32(^pid)<<3|schedulerClock, &spent); err != nil {
+		t.Fatalf("CPU time of process %d: %v", pid, err)
+	}
+	return time.Duration(spent.Nano())
 }
 
 // State is the letter by which the kernel says what a process does: T is stopped.
