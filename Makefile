@@ -64,7 +64,7 @@ gen: web-deps
 
 lint: web-deps
 	test -z "$$(gofmt -l cmd internal tools web/*.go *.go)" || { gofmt -l cmd internal tools web/*.go *.go; exit 1; }
-	go vet ./...
+	go vet ./... && go vet -tags failpoints ./...
 	cd web && npm run lint && npm run typecheck
 	for program in spawnd spawn-worker; do test "$$(go build -ldflags=-dumpdep -o /dev/null ./cmd/$$program 2>&1 | grep -c '<ReflectMethod>')" = 0; done
 

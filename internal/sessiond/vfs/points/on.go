@@ -17,19 +17,9 @@ func done(op vfs.Op) { failpoint.Pass(failpoint.Point(Prefix + string(op))) }
 
 type files struct{ vfs.FS }
 
-func (f files) OpenDir(op vfs.Op, path string) (vfs.Dir, error) {
-	inner, err := f.FS.OpenDir(op, path)
-	return folder(op, inner, err)
-}
-
 func (f files) OpenAnchor(op vfs.Op, path string) (vfs.Dir, error) {
 	inner, err := f.FS.OpenAnchor(op, path)
 	return folder(op, inner, err)
-}
-
-func (f files) RemoveDir(op vfs.Op, path string) error {
-	defer done(op)
-	return f.FS.RemoveDir(op, path)
 }
 
 func folder(op vfs.Op, inner vfs.Dir, err error) (vfs.Dir, error) {
@@ -65,6 +55,11 @@ func (d dir) OpenDir(op vfs.Op, name string) (vfs.Dir, error) {
 	return folder(op, inner, err)
 }
 
+func (d dir) OpenPrivate(op vfs.Op, name string) (vfs.Dir, error) {
+	inner, err := d.Dir.OpenPrivate(op, name)
+	return folder(op, inner, err)
+}
+
 func (d dir) MakeDir(op vfs.Op, name string) error {
 	defer done(op)
 	return d.Dir.MakeDir(op, name)
@@ -95,6 +90,11 @@ func (d dir) Remove(op vfs.Op, name string) error {
 	return d.Dir.Remove(op, name)
 }
 
+func (d dir) RemoveDir(op vfs.Op, name string) error {
+	defer done(op)
+	return d.Dir.RemoveDir(op, name)
+}
+
 func (d dir) Names(op vfs.Op) ([]string, error) {
 	defer done(op)
 	return d.Dir.Names(op)
@@ -103,6 +103,11 @@ func (d dir) Names(op vfs.Op) ([]string, error) {
 func (d dir) Allocated(op vfs.Op) (int64, error) {
 	defer done(op)
 	return d.Dir.Allocated(op)
+}
+
+func (d dir) Close(op vfs.Op) error {
+	defer done(op)
+	return d.Dir.Close(op)
 }
 
 type file struct{ vfs.File }
