@@ -463,10 +463,14 @@ func (h *host) awaitShown(pane, text string) {
 	s, _, err := h.socket().Stream(context.Background(), verbs.PaneStreamParams{Pane: pane, ReadOnly: true})
 	h.must(err)
 	defer s.Close()
+	late := time.AfterFunc(patience, func() { _ = s.Close() })
+	defer late.Stop()
 	var seen []byte
 	for !strings.Contains(string(seen), text) {
 		kind, payload, err := s.Recv()
-		h.must(err)
+		if err != nil {
+			h.Fatalf("%q was not shown in %v: %v", text, patience, err)
+		}
 		if kind == wire.KindReplay || kind == wire.KindOutput {
 			seen = append(seen, payload...)
 		}

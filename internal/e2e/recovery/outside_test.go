@@ -183,9 +183,9 @@ func diskFull(t *testing.T) {
 		if f := h.doctor("recovery.store"); f.Status != "error" || !strings.Contains(f.Message, string(verbs.CodeRecoveryIO)) {
 			t.Errorf("%+v", f)
 		}
-		word := fmt.Sprintf("word-%d.", cycle)
+		word := fmt.Sprintf("word-%d.\n", cycle) // on a row of its own
 		h.must(typist.Input([]byte(word)))
-		h.awaitShown(p.ID, word)
+		h.awaitShown(p.ID, strings.TrimSpace(word))
 		h.must(os.Remove(h.store() + "/filler"))
 		h.must(os.Remove(h.store() + "/rest"))
 		h.checkpoint() // at once
