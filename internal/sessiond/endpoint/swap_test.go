@@ -194,7 +194,9 @@ func layBait(at int, real, bait, target string) {
 		unix.Unlinkat(at, real, 0)
 	case !first && !second:
 		unix.Unlinkat(at, bait, 0)
-		unix.Symlinkat(target, at, bait)
+		if unix.Symlinkat(target, at, bait) == unix.EEXIST { // the real folder is there, and its own name may have become free
+			unix.Symlinkat(target, at, real)
+		}
 	}
 }
 
