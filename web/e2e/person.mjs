@@ -50,7 +50,7 @@ export async function drive(page) {
   const take = page.getByRole('button', { name: 'Take over' });
   for (let tries = 0; tries < 20 && !(await page.evaluate(has)); tries++) {
     if (await take.isVisible()) await take.click({ timeout: 1000 }).catch(() => {});
-    else await page.locator('.cell.active > .screen').click();
+    else await page.locator('.cell.active > .screen:not([hidden])').click(); // a hidden one is being painted
     await until(page, has, undefined, 1000).catch(() => {});
   }
   await until(page, has);
