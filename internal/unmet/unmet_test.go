@@ -33,6 +33,7 @@ func tell(act func(t testing.TB)) (t told, wentOn bool) {
 }
 
 func TestUnmetNeedsFailWhereAllIsRequired(t *testing.T) {
+	t.Setenv("SPAWN_UNTESTED", "") // there is a moon
 	skip := func(t testing.TB) { Skip(t, "no %s", "moon") }
 	note := func(t testing.TB) { Note(t, "no %s", "moon") }
 	leave := func(t testing.TB) { Leave(t, "no %s", "moon") }
