@@ -7,14 +7,12 @@ package e2e
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"spawn/internal/e2e/rig"
+	"spawn/internal/procmem"
 	"spawn/internal/sessiond/wire"
 	"spawn/internal/supervisor/verbs"
 	"spawn/internal/supervisor/verbs/dial"
@@ -69,7 +67,7 @@ func TestTextDoesNotLingerInSpawnd(t *testing.T) {
 		}
 	}
 	pid := d.Cmd.Process.Pid
-	if copiesIn(t, pid, written) == 0 {
+	if procmem.Copies(procmem.Of(t, pid), []byte(written)) == 0 {
 		t.Fatal("what is kept for viewers is not found in the memory: this test could find nothing")
 	}
 	for _, s := range viewers {
@@ -115,7 +113,7 @@ func requireForgotten(t *testing.T, pid int, when string, texts ...string) {
 	for look := time.NewTicker(100 * time.Millisecond); ; <-look.C {
 		left = map[string]int{}
 		for _, text := range texts {
-			if n := copiesIn(t, pid, text); n > 0 {
+			if n := procmem.Copies(procmem.Of(t, pid), []byte(text)); n > 0 {
 				left[text] = n
 			}
 		}
@@ -127,41 +125,4 @@ func requireForgotten(t *testing.T, pid int, when string, texts ...string) {
 			return
 		}
 	}
-}
-
-// copiesIn counts a text in the memory of a process, which stands still meanwhile.
-func copiesIn(t *testing.T, pid int, text string) (n int) {
-	t.Helper()
-	if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	defer unix.Kill(pid, unix.SIGCONT)
-	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	memory, err := os.Open(fmt.Sprintf("/proc/%d/mem", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer memory.Close()
-	for line := range strings.Lines(string(maps)) {
-		if strings.Contains(line, "[v") { // [vvar], [vdso], [vsyscall] are the kernel's
-			continue
-		}
-		var low, high int64
-		var mode string
-		if _, err := fmt.Sscanf(line, "%x-%x %s", &low, &high, &mode); err != nil {
-			t.Fatal(err)
-		}
-		if mode[0] != 'r' {
-			continue
-		}
-		content := make([]byte, high-low)
-		if _, err := memory.ReadAt(content, low); err != nil {
-			t.Fatalf("read %s: %v", line, err)
-		}
-		n += bytes.Count(content, []byte(text))
-	}
-	return n
 }

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"spawn/internal/procmem"
 	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/sessiond/secret"
 	"spawn/internal/sessiond/wire"
@@ -180,10 +181,10 @@ func TestFloodLeavesOneCopyOfTheKey(t *testing.T) {
 	}
 	pid := p.cmd.Process.Pid
 	awaitNoProgress(t, pid) // while a record is sealed, halves of the key are on the stack
-	memory := memoryOf(t, pid)
+	memory := procmem.Of(t, pid)
 	key := readAt(t, memory, keyPage(t, pid), secret.KeyBytes)
 	for name, part := range map[string][]byte{"whole": key, "first half": key[:secret.KeyBytes/2], "second half": key[secret.KeyBytes/2:]} {
-		if n := copiesOf(memory, part); n != 1 {
+		if n := procmem.Copies(memory, part); n != 1 {
 			t.Errorf("%s of the key is in memory %d times, want 1", name, n)
 		}
 	}

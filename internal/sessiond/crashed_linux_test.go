@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"spawn/internal/procmem"
 	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/sessiond/secret"
 	"spawn/internal/strictjson"
@@ -130,7 +131,7 @@ func TestACrashTellsNothing(t *testing.T) {
 // keyOf reads a worker's key.
 func keyOf(t *testing.T, pid int) []byte {
 	t.Helper()
-	return bytes.Clone(readAt(t, memoryOf(t, pid), keyPage(t, pid), secret.KeyBytes))
+	return bytes.Clone(readAt(t, procmem.Of(t, pid), keyPage(t, pid), secret.KeyBytes))
 }
 
 // requireUntold wants neither the key nor the text in what a worker left: not as it is, not in hexadecimal, and no eight bytes of

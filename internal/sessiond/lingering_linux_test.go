@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"spawn/internal/procmem"
 	"spawn/internal/sessiond/wire"
 	"spawn/internal/unmet"
 )
@@ -45,17 +46,17 @@ func TestTextDoesNotLingerInAWorker(t *testing.T) {
 	if _, stream := peer.replay(everything); strings.Count(stream, written) < 6000 {
 		t.Fatalf("%d markers in the replay", strings.Count(stream, written))
 	}
-	shown := memoryOf(t, p.cmd.Process.Pid)
-	if copiesOf(shown, asCells(written)) == 0 {
+	shown := procmem.Of(t, p.cmd.Process.Pid)
+	if procmem.Copies(shown, asCells(written)) == 0 {
 		t.Fatal("the screen's text is not found in the memory: this test could find nothing")
 	}
 	say("erase", "")
 	peer.replay(everything)
-	after := memoryOf(t, p.cmd.Process.Pid)
+	after := procmem.Of(t, p.cmd.Process.Pid)
 	for name, part := range map[string][]byte{
 		"written": []byte(written), "written, as cells": asCells(written), "typed": []byte(typed),
 	} {
-		if n := copiesOf(after, part); n > 0 {
+		if n := procmem.Copies(after, part); n > 0 {
 			t.Errorf("%s: %d copies", name, n)
 		}
 	}

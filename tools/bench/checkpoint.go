@@ -99,14 +99,14 @@ func fillTerminals(ctx context.Context, b *bench) ([]*watch, error) {
 		return nil, err
 	}
 	defer filled.Close()
-	print, err := stampsArgv()
+	stamps, err := stampsArgv()
 	if err != nil {
 		return nil, err
 	}
 	begin := []string{"/bin/sh", "-c", filledScript, "sh", text.path, filled.Name()}
 	var watched []*watch
 	for range printers {
-		pane, err := b.lab.newPane(ctx, slices.Concat(begin, print)...)
+		pane, err := b.lab.newPane(ctx, slices.Concat(begin, stamps)...)
 		if err != nil {
 			return watched, err
 		}
@@ -141,13 +141,13 @@ func fillTerminals(ctx context.Context, b *bench) ([]*watch, error) {
 
 // openBare starts the printers on bare PTYs, each read by a loop that does nothing else.
 func openBare(ctx context.Context, l *lab) ([]*watch, error) {
-	print, err := stampsArgv()
+	stamps, err := stampsArgv()
 	if err != nil {
 		return nil, err
 	}
 	var bare []*watch
 	for range barePrinters {
-		t, err := openTerminal(ctx, l, print...)
+		t, err := openTerminal(ctx, l, stamps...)
 		if err != nil {
 			return bare, err
 		}

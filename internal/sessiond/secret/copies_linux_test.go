@@ -5,13 +5,12 @@
 package secret
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
-	"strings"
 	"testing"
+
+	"spawn/internal/procmem"
 )
 
 // The race detector maps terabytes of shadow memory, which nobody can search; so make test runs these tests without it.
@@ -50,43 +49,10 @@ func copiesInChild(t *testing.T, env string) map[string]int {
 	if _, err := mem.ReadAt(key, address); err != nil {
 		t.Fatal(err)
 	}
+	regions := procmem.Of(t, c.Process.Pid)
 	return map[string]int{
-		"whole":       find(t, c.Process.Pid, mem, key),
-		"first half":  find(t, c.Process.Pid, mem, key[:KeyBytes/2]),
-		"second half": find(t, c.Process.Pid, mem, key[KeyBytes/2:]),
+		"whole":       procmem.Copies(regions, key),
+		"first half":  procmem.Copies(regions, key[:KeyBytes/2]),
+		"second half": procmem.Copies(regions, key[KeyBytes/2:]),
 	}
-}
-
-// find counts the copies of part in the child's memory.
-func find(t *testing.T, pid int, mem io.ReaderAt, part []byte) (copies int) {
-	t.Helper()
-	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	scanned := 0
-	for line := range strings.Lines(string(maps)) {
-		if strings.Contains(line, "[v") { // [vvar], [vdso], [vsyscall]: the kernel's
-			continue
-		}
-		var low, high int64
-		var mode string
-		if _, err := fmt.Sscanf(line, "%x-%x %s", &low, &high, &mode); err != nil {
-			t.Fatal(err)
-		}
-		if mode[0] != 'r' {
-			continue
-		}
-		region := make([]byte, high-low)
-		n, err := mem.ReadAt(region, low)
-		if err != nil {
-			t.Fatalf("read %s: %v", line, err)
-		}
-		scanned += n
-		copies += bytes.Count(region, part)
-	}
-	if scanned < 1<<20 {
-		t.Fatalf("scanned only %d bytes", scanned)
-	}
-	return copies
 }
