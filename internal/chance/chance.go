@@ -4,13 +4,15 @@
 // line that says what came of them. Seeds that once failed are in testdata/kept.txt and are run again with every test run.
 //
 //	SPAWN_SEED=N       draw this, and nothing else
-//	SPAWN_CHAOS=long   many runs, for hours; few otherwise
+//	SPAWN_CHAOS=long   many runs, for hours, from a new seed each time; few otherwise
 //
+// Few runs draw from the commit: who tests the same tree tests the same, and a change meets what no change before it has met.
 // A seed replays what a test draws, not when its goroutines and processes come to run.
 package chance
 
 import (
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -25,15 +27,26 @@ const (
 	sizeVariable = "SPAWN_CHAOS"
 )
 
-// Seed is SPAWN_SEED, or a new one. A failure tells it, with the commit, and how to run the test again.
+// Seed is SPAWN_SEED, or else drawn. A failure tells it, with the commit, and how to run the test again.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	seed, given := Given(t)
 	if !given {
-		seed = rand.Uint64()
+		seed = drawn(t.Name(), Commit(), Long())
 		tell(t, seed)
 	}
 	return seed
+}
+
+// drawn is what a test draws from: its name and the commit, or chance alone where the commit says nothing or hours are there to be
+// spent on what was never tried.
+func drawn(test, commit string, long bool) uint64 {
+	if long || commit == unknown {
+		return rand.Uint64()
+	}
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s of %s", test, commit)
+	return h.Sum64()
 }
 
 func tell(t testing.TB, seed uint64) {
@@ -57,13 +70,16 @@ func Given(t testing.TB) (seed uint64, given bool) {
 	return seed, true
 }
 
+// unknown is the commit of a tree that git does not know.
+const unknown = "unknown"
+
 // Commit names the tree that is tested, "-dirty" behind it when the tree is not what was committed.
 var Commit = sync.OnceValue(func() string {
 	ask := exec.Command("git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
 	ask.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0") // whoever works in the tree is not held up
 	said, err := ask.Output()
 	if err != nil {
-		return "unknown"
+		return unknown
 	}
 	return strings.TrimSpace(string(said))
 })

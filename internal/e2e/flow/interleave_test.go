@@ -87,10 +87,10 @@ func (x *watched) restart() {
 func (x *watched) happensAtLeast() {
 	x.Helper()
 	slow, quick := x.watchers[0], x.watchers[1]
+	x.leave(slow) // one that stalls already may have been dropped before, and is not again before it takes something
+	x.comeBack(slow)
 	drops := x.h.Viewers(x.load.Pane.ID).Drops
-	if slow.goOn == nil {
-		slow.goOn = slow.Stall()
-	}
+	slow.goOn = slow.Stall()
 	rig.Await(x, "a watcher that takes nothing is dropped", func() bool { return x.h.Viewers(x.load.Pane.ID).Drops > drops })
 	quick.rouse()
 	for x.resumes == 0 {
