@@ -7,6 +7,7 @@ package recovery
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -174,6 +175,18 @@ func TestAProgramThatMayHaveRunIsNotRunAgain(t *testing.T) {
 	}
 }
 
+// standsStill reports whether each thread of a process is stopped. On a busy host some go on for a while behind SIGSTOP.
+func standsStill(pid int) bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	for _, path := range threads {
+		stat, _ := os.ReadFile(path)
+		if i := strings.LastIndex(string(stat), ") "); i >= 0 && stat[i+2] != 'T' {
+			return false
+		}
+	}
+	return len(threads) > 0
+}
+
 // While the worker of a relaunch does not answer nobody knows what it did, so the archive can be looked at and not relaunched.
 // When it goes on it takes the archive's place.
 func TestARelaunchWaitsForAWorkerThatIsStopped(t *testing.T) {
@@ -185,6 +198,7 @@ func TestARelaunchWaitsForAWorkerThatIsStopped(t *testing.T) {
 	stopped := h.processes()
 	for _, pid := range stopped {
 		h.must(syscall.Kill(pid, syscall.SIGSTOP))
+		h.await("it stands still", func() bool { return standsStill(pid) })
 	}
 	h.serve()
 	s, _, err := h.socket().Stream(t.Context(), verbs.PaneStreamParams{Pane: "p0", ReadOnly: true, History: true})
