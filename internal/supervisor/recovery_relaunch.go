@@ -32,7 +32,8 @@ var errSpawn = errors.New("the program could not be started")
 //	6 the new pane takes the archive's place, in one step with what is told of that, and on disk
 //
 // If 4 fails, or the worker says of 5 that nothing could be started, what was given is taken back and the archive is
-// untouched, in the file as well. Of what the new pane is asked to be, the size is the archive's and the name, too.
+// untouched, in the file as well. If 6 fails, as when the archive was closed meanwhile, what was started is ended and reaped,
+// and nothing else is started in that place. Of what the new pane is asked to be, the size is the archive's and the name, too.
 //
 // Whoever dies of the two, a program is started once at most: before 4 is done the worker has none and never gets one; behind
 // it only the worker knows whether there was one. When it is gone without a word the new pane takes the archive's place, lost,
