@@ -104,7 +104,11 @@ func (k *kept) shown() string {
 	if len(all) != 1 {
 		k.Fatalf("%d archives", len(all))
 	}
-	facts, rows := all[0].archive.facts(), all[0].archive.rows(k.policy())
+	facts := all[0].archive.facts()
+	rows, ok := all[0].archive.rows(k.policy())
+	if !ok {
+		k.Error("its text cannot be saved")
+	}
 	if blank := len(rows.Screen) == 0 || rows.Screen[0] == ""; blank != (facts.Recovery.TextState != recovery.TextPlain) {
 		k.Errorf("it is %s and shows %q", facts.Recovery.TextState, rows.Screen)
 	}
