@@ -20,6 +20,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"syscall"
 
 	"spawn/internal/sessiond"
@@ -71,6 +72,7 @@ func work(cfg sessiond.Config) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	cfg.Ready = fallSilent
+	cfg.Processors = runtime.GOMAXPROCS
 	return sessiond.Run(ctx, cfg)
 }
 

@@ -64,5 +64,9 @@ func rootCommand() *cobra.Command {
 	root.AddCommand(serveCommand(), installServiceCommand(), mcpCommand(), guideCommand())
 	root.AddCommand(terminalCommands()...)
 	root.AddCommand(verbCommands()...)
+	root.InitDefaultCompletionCmd()
+	if cmd, _, err := root.Find([]string{"completion"}); err == nil {
+		cmd.Args, cmd.RunE = noArgs, root.RunE // the library's takes any word, and ends with success
+	}
 	return root
 }

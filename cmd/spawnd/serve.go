@@ -18,6 +18,7 @@ import (
 
 	"spawn/internal/sessiond/failpoint"
 	"spawn/internal/supervisor"
+	"spawn/internal/supervisor/loopback"
 	"spawn/internal/version"
 	"spawn/web"
 )
@@ -34,9 +35,12 @@ The address to open is one line on standard output; everything else is log on st
 SIGTERM and SIGINT detach: terminals go on, and the next spawnd adopts them. The setting
 shutdown.sessions = "terminate" makes them end every terminal instead; so does, once,
 spawnd server shutdown --sessions terminate.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			flags := startFlags{listen: listen}
+			if _, err := loopback.Parse(listen); listen != "" && err != nil {
+				return invalid(fmt.Errorf("--listen %s: %w", listen, err))
+			}
 			if cmd.Flags().Changed("peer-port") {
 				flags.peerPort = &peerPort
 			}

@@ -102,6 +102,7 @@ const (
 // Relations. Each line fails to compile when its difference is negative.
 const (
 	_ = uint(ringBytes - strideBytes - readBytesMax)                                     // a read has room while the loop draws
+	_ = uint(strideBytes - burstBytes)                                                   // a flood shows in what is taken at once
 	_ = uint(wire.OutputMax - strideBytes)                                               // a stride fits one OUTPUT
 	_ = uint(outboxBytesMax - wire.OutputMax - wire.HeaderLen)                           // the outbox holds the largest OUTPUT
 	_ = uint(outboxBytesMax - gatherBytes - floodBytes)                                  // what is gathered is not waited for in vain

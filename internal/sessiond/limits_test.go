@@ -115,6 +115,9 @@ func TestLimitsAreAsChosen(t *testing.T) {
 		// §4.1 has one second for this too; docs/protocol.md says why it is more.
 		"ms, foreground in silence": {milliseconds(foregroundIdleEvery), 30_000},
 		"ms, after a failed accept": {milliseconds(acceptRetry), 50},
+		"processors while calm":     {processorsCalm, 1},
+		"a burst":                   {burstBytes, 8 * kib},
+		"ms, calm after a burst":    {milliseconds(calmAfter), 250},
 		"ms, dial":                  {milliseconds(endpoint.DialDeadline), 5000},
 	} {
 		if n.is != n.chosen {

@@ -70,6 +70,7 @@ func (w *worker) takeOutput() {
 		return
 	}
 	if len(p) > 0 {
+		w.processors.took(len(p), w.clock.Now())
 		w.output(p)
 		w.ring.done(p)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime"
 	"runtime/debug"
 	"syscall"
 
@@ -15,11 +14,6 @@ import (
 )
 
 const (
-	// processorsMax keeps a worker from spreading over a large machine: there are as many workers as terminals, and only the
-	// PTY reader and the loop ever have work at the same time. One would cost a quarter less in a flood, for reader and loop
-	// wake each other for each few KiB. But the kernel holds no more than 4 KiB ready, and refills it while we read: with one
-	// thread it rests while the screen is drawn, and the program gets a quarter less through.
-	processorsMax = 2
 	// collectPercent makes the heap small rather than the collector rare: a worker's live heap is some hundred KiB, its
 	// steady state allocates nothing, and the runtime's usual least heap of 4 MiB would be most of an idle worker.
 	collectPercent = 20
@@ -38,7 +32,6 @@ func Prepare() error {
 		return fmt.Errorf("harden worker: %w", err)
 	}
 	signal.Ignore(syscall.SIGPIPE, syscall.SIGHUP, syscall.SIGINT)
-	runtime.GOMAXPROCS(processorsMax)
 	debug.SetGCPercent(collectPercent)
 	debug.SetMemoryLimit(heapBytesSoft)
 	_ = pty.AdoptOrphans() // where there is no such thing, HELLO does not list it

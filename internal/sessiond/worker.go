@@ -44,6 +44,8 @@ type Config struct {
 	SegmentBytes, MaxLogBytes int
 	// Ready is called once, when both endpoints listen. An error from it ends the worker. Nil does nothing.
 	Ready func() error
+	// Processors is called by the loop when another number of the runtime's processors is worth having; nil leaves them alone.
+	Processors func(n int) int
 	// Clock is where long timers come from; nil is the machine's.
 	Clock Clock
 	// files is where the log is kept; nil is the machine's. Only the loop uses it.
@@ -80,6 +82,7 @@ type worker struct {
 	guarded    bool // the emulator is at work, and not one of its callbacks
 	theme      *emulator.Theme
 	ended      bool // all output was taken
+	processors processors
 	counts     *emulator.CountFilter
 	watermark  uint64 // bytes of output since the worker began, as viewers get them
 	history    history
@@ -118,6 +121,7 @@ func newWorker(cfg Config, held *holdings) *worker {
 		w.clock = systemClock{}
 	}
 	w.startedAt = w.clock.Now()
+	w.processors = processors{set: cfg.Processors}
 	w.counts = emulator.NewCountFilter(colsDefault, rowsDefault)
 	w.newScreen(colsDefault, rowsDefault)
 	return w
@@ -155,6 +159,7 @@ func (w *worker) serve(ctx context.Context, ready func() error) error {
 
 // loop is the one place where things happen, in the order in which they are taken here. stop orders the session's end.
 func (w *worker) loop(stop <-chan struct{}) {
+	w.processors.begin()
 	w.enter(lifecycle.Waiting)
 	for w.state != lifecycle.Ended {
 		output, commands, room, work := w.intake()

@@ -18,7 +18,11 @@ import (
 // row of a text, no tag, no socket.
 func TestAnOutlineTellsPlacesAndEndsAlone(t *testing.T) {
 	code, title, x := 3, "log", -1
-	text := recovery.Text{Availability: recovery.TextPlain, SavedAt: 1, ExpiresAt: 2, Screen: []string{"secret"}, History: []string{"secret"}}
+	history, err := recovery.ListOf([]string{"secret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := recovery.Text{Availability: recovery.TextPlain, SavedAt: 1, ExpiresAt: 2, Screen: []string{"secret"}, History: history}
 	c := recovery.Checkpoint{
 		ID: "c01234567-89ab-4cde-8fab-0123456789ab", Generation: 7, Socket: "/run/secret.sock", CapturedAt: 1, Shutdown: recovery.ShutdownOpen,
 		Sessions: []recovery.Session{{ID: "s2", Name: "work"}, {ID: "s3"}},

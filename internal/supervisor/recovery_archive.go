@@ -62,11 +62,12 @@ func (a *archive) times() (savedAt, expiresAt recovery.Millis) {
 	return a.mu.facts.SavedAt, a.mu.facts.ExpiresAt
 }
 
-// rows is the text as cells show it.
-func (a *archive) rows(p recovery.Policy) recovery.Rows {
+// rows is the text as cells show it. False says that it cannot be saved.
+func (a *archive) rows(p recovery.Policy) (recovery.Rows, bool) {
 	screen, _ := a.source.shown.Screen(false)
-	history, _, _ := a.source.shown.History(p.TextMaxRows, p.TextMaxBytes, false)
-	return recovery.Rows{Screen: screen, History: history}
+	rows, _, _ := a.source.shown.History(p.TextMaxRows, p.TextMaxBytes, false)
+	history, err := recovery.ListOf(rows)
+	return recovery.Rows{Screen: screen, History: history}, err == nil
 }
 
 // expire drops the text if it may not be kept any more, and reports whether it did.

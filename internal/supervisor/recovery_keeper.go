@@ -84,12 +84,21 @@ func (k *keeper) open(folders config.Folders, uid int, p recovery.Policy, ps *pa
 	k.mu.Unlock()
 	if err := k.start(p, adopted); err != nil {
 		if k.mayBreak(p) {
-			return fmt.Errorf("make the recovery store what recovery.terminal_text and its limits ask for: %w", err)
+			return fmt.Errorf("make the recovery store %s what recovery.terminal_text and its limits ask for: %w", k.folder, withCause(err))
 		}
-		k.log.Warn("the recovery store cannot be had: there are no checkpoints", "code", recovery.CodeOf(err), "because", errors.Unwrap(err))
+		k.log.Warn("the recovery store cannot be had: there are no checkpoints", "folder", k.folder, "code", recovery.CodeOf(err), "because", withCause(err))
 	}
 	k.remount()
 	return nil
+}
+
+// withCause adds what the system said, which the text of a failure leaves out since whoever asks by a verb sees it. It is for the
+// log and for whoever starts spawnd.
+func withCause(err error) error {
+	if f, ok := errors.AsType[*recovery.Failure](err); ok && f.Unwrap() != nil {
+		return fmt.Errorf("%w: %w", err, f.Unwrap())
+	}
+	return err
 }
 
 // start opens the store and makes it what the policy asks for.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,8 +23,9 @@ import (
 type kept struct {
 	*keeper
 	*testing.T
-	at    time.Time
-	panes *panes
+	at      time.Time
+	panes   *panes
+	folders config.Folders
 }
 
 func newKept(t *testing.T) *kept {
@@ -39,7 +41,7 @@ func newKept(t *testing.T) *kept {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	k := &kept{keeper: newKeeper(log), T: t, at: time.Date(2026, 11, 6, 22, 0, 0, 0, time.UTC)}
+	k := &kept{keeper: newKeeper(log), T: t, folders: folders, at: time.Date(2026, 11, 6, 22, 0, 0, 0, time.UTC)}
 	k.keeper.now = func() time.Time { return k.at }
 	k.panes = &panes{
 		store: topology.NewStore(filepath.Join(dir, "topology.json")), board: page.NewBoard(), log: log, keeper: k.keeper,
@@ -59,6 +61,19 @@ func newKept(t *testing.T) *kept {
 		}
 	})
 	return k
+}
+
+// A start that fails for what may lie in the store says where that is: whoever started spawnd is to look there.
+func TestAStartThatFailsForTheStoreNamesIt(t *testing.T) {
+	k := newKept(t)
+	if err := os.Chmod(k.folder, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	off := recovery.DefaultPolicy()
+	err := newKeeper(k.log).open(k.folders, os.Getuid(), off, k.panes)
+	if !errors.Is(err, recovery.ErrIO) || !strings.Contains(err.Error(), k.folder+" ") {
+		t.Errorf("it says %v, and the folder is %s", err, k.folder)
+	}
 }
 
 // saved writes a checkpoint of one running terminal with text, as of now.
@@ -89,7 +104,11 @@ func (k *kept) shown() string {
 	if len(all) != 1 {
 		k.Fatalf("%d archives", len(all))
 	}
-	facts, rows := all[0].archive.facts(), all[0].archive.rows(k.policy())
+	facts := all[0].archive.facts()
+	rows, ok := all[0].archive.rows(k.policy())
+	if !ok {
+		k.Error("its text cannot be saved")
+	}
 	if blank := len(rows.Screen) == 0 || rows.Screen[0] == ""; blank != (facts.Recovery.TextState != recovery.TextPlain) {
 		k.Errorf("it is %s and shows %q", facts.Recovery.TextState, rows.Screen)
 	}

@@ -139,7 +139,10 @@ func (g *grove) outlivesTheHost(t *rapid.T) topology.Tree {
 	rows := map[string]recovery.Rows{}
 	for _, at := range g.tree.Panes {
 		if rapid.IntRange(0, 3).Draw(t, "text") == 0 {
-			rows[at.ID] = recovery.Rows{Screen: rapid.SliceOfN(rapid.String(), 1, 3).Draw(t, "screen"), History: rapid.SliceOfN(rapid.String(), 0, 3).Draw(t, "history")}
+			screen := rapid.SliceOfN(rapid.String(), 1, 3).Draw(t, "screen")
+			if history, err := recovery.ListOf(rapid.SliceOfN(rapid.String(), 0, 3).Draw(t, "history")); err == nil {
+				rows[at.ID] = recovery.Rows{Screen: screen, History: history}
+			}
 		}
 	}
 	saved := g.save(t, p, rows)

@@ -234,7 +234,7 @@ func (t turn) take() (pass func()) {
 // text is what the pane's primary screen shows and its history, as far as the policy takes them.
 func (p *pane) text(ctx context.Context, policy recovery.Policy) (recovery.Rows, bool) {
 	if p.archive != nil {
-		return p.archive.rows(policy), true
+		return p.archive.rows(policy)
 	}
 	p.mu.Lock()
 	hub := p.mu.hub
@@ -246,7 +246,8 @@ func (p *pane) text(ctx context.Context, policy recovery.Policy) (recovery.Rows,
 	if err != nil || shot.Oversize || len(shot.Screen) == 0 {
 		return recovery.Rows{}, false
 	}
-	return recovery.Rows{Screen: shot.Screen, History: shot.History}, true
+	history, err := recovery.ListOf(shot.History)
+	return recovery.Rows{Screen: shot.Screen, History: history}, err == nil
 }
 
 // runningCount is how many terminals run.

@@ -18,9 +18,11 @@ import (
 // However many terminals there are, and however much text they have, no more of it is in memory than a file holds, and what
 // was under way when that was full.
 func TestNoMoreTextIsAskedForThanAFileHolds(t *testing.T) {
-	text := recovery.Rows{
-		Screen: slices.Repeat([]string{strings.Repeat("x", 80)}, 24), History: slices.Repeat([]string{strings.Repeat("y", 80)}, 76),
+	history, err := recovery.ListOf(slices.Repeat([]string{strings.Repeat("y", 80)}, 76))
+	if err != nil {
+		t.Fatal(err)
 	}
+	text := recovery.Rows{Screen: slices.Repeat([]string{strings.Repeat("x", 80)}, 24), History: history}
 	p := recovery.DefaultPolicy()
 	p.Enabled, p.Text, p.MaxBytes = true, recovery.TextModePlain, 10*text.Len()
 	var all []*pane
@@ -41,7 +43,7 @@ func TestNoMoreTextIsAskedForThanAFileHolds(t *testing.T) {
 		t.Errorf("%d bytes of text are held for a file of %d", size, p.MaxBytes)
 	}
 	for i := range len(got) {
-		if rows, ok := got[fmt.Sprintf("p%d", i)]; !ok || !slices.Equal(rows.Screen, text.Screen) || !slices.Equal(rows.History, text.History) {
+		if rows, ok := got[fmt.Sprintf("p%d", i)]; !ok || !slices.Equal(rows.Screen, text.Screen) || !slices.Equal(rows.History.Rows(), history.Rows()) {
 			t.Errorf("p%d of %d is not among those that have text, or has another", i, len(got))
 		}
 	}

@@ -51,7 +51,16 @@ func float(id, window, session string, f recovery.Float) recovery.Pane {
 func plain(saved recovery.Millis, seconds int64, first string) recovery.Text {
 	screen := make([]string, 24)
 	screen[0] = first
-	return recovery.Text{Availability: recovery.TextPlain, SavedAt: saved, ExpiresAt: saved.Plus(seconds), Screen: screen, History: []string{"before that"}}
+	return recovery.Text{Availability: recovery.TextPlain, SavedAt: saved, ExpiresAt: saved.Plus(seconds), Screen: screen, History: listed("before that")}
+}
+
+// listed is a history of rows that are known to be plain.
+func listed(rows ...string) recovery.List {
+	l, err := recovery.ListOf(rows)
+	if err != nil {
+		panic(err)
+	}
+	return l
 }
 
 // crowd is a checkpoint of two sessions: p0, which exited with 4, p1 and the float p2 in s0; p3, with text that looks like

@@ -25,7 +25,7 @@ func records() recovery.Checkpoint {
 	c.Panes[0].Text = plain(now(), 3600, "first row of the screen")
 	c.Panes[0].Text.Screen[1] = strings.Repeat("w", 81)
 	c.Panes[0].Text.Screen[2] = "[31mnot red]0;no title"
-	c.Panes[0].Text.History = []string{"oldest row", "needle in the history"}
+	c.Panes[0].Text.History = listed("oldest row", "needle in the history")
 	c.Panes[2].State, c.Panes[2].Signal = recovery.StateExited, "SIGHUP"
 	c.Panes[2].Text = plain(now().Plus(-60), 30, "needle that is too old")
 	return c

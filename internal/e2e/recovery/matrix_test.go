@@ -489,7 +489,7 @@ func textExpiry(t *testing.T) {
 		h.awaitShown("p0", "red")
 		saved := h.decode(h.checkpoint())
 		text := saved.Panes[0].Text
-		if rows := len(text.Screen) + len(text.History); rows != 40 || text.History[0] != "line 62" || text.Screen[23] != "héllo ☃ red" {
+		if rows := len(text.Screen) + text.History.Len(); rows != 40 || text.History.Rows()[0] != "line 62" || text.Screen[23] != "héllo ☃ red" {
 			t.Errorf("%d rows; %+v", rows, text)
 		}
 		h.reboot()

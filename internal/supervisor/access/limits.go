@@ -5,8 +5,8 @@ package access
 import "time"
 
 const (
-	// ChallengeLife is how long a handshake may take, from the challenge to the offer.
-	ChallengeLife = 30 * time.Second
+	// ChallengeLife is how long a handshake may take, from the challenge to the end of its answer.
+	ChallengeLife = 10 * time.Second
 	// CodeLife is how long a printed pairing link is good.
 	CodeLife = 10 * time.Minute
 

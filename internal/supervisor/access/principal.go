@@ -84,5 +84,5 @@ var (
 	// ErrOrder means that what was asked for cannot be granted to anybody.
 	ErrOrder = errors.New("not a grant")
 	// ErrNoGrant means that no living grant or link has that id, or none that the asker may know of.
-	ErrNoGrant = errors.New("there is no such grant")
+	ErrNoGrant = errors.New("there is no such grant or link")
 )

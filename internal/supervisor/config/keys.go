@@ -127,7 +127,7 @@ var keys = []Key{
 		at:   func(c *Config) any { return &c.Floats.Presets }},
 
 	{Path: "access.unknown", Kind: Text, Default: UnknownRead, Enum: []string{UnknownNone, UnknownRead}, Live: true,
-		Help: "What a process inside a pane, or a caller that no rule knows, may do: nothing, or look.",
+		Help: "What a process of yours may do of which nobody can show whether it is in a pane: nothing, or see everything. One that is in a pane sees everything in any case.",
 		at:   func(c *Config) any { return &c.Access.Unknown }},
 	{Path: "access.share_max_seconds", Kind: Int, Default: int64(86400), Min: 60, Max: 604800, Live: true,
 		Help: "Longest life of a share link that is made from now on.", at: func(c *Config) any { return &c.Access.ShareMaxSeconds }},

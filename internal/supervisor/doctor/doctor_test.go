@@ -331,6 +331,10 @@ func TestReports(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
+	one, err := Answer(t.Context(), e, Params{Checks: []string{"shell.command"}})
+	if err != nil || !strings.Contains(one.Text(), "\n1 check: 1 ok,") {
+		t.Errorf("%v\n%s", err, one.Text())
+	}
 	src, err := report.JSON()
 	if err != nil {
 		t.Fatal(err)

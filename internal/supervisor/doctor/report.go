@@ -24,7 +24,11 @@ func (r Report) Text() string {
 			fmt.Fprintf(&out, "       why: %s\n       do:  %s\n", escaped(one.Why), escaped(one.Remedy))
 		}
 	}
-	fmt.Fprintf(&out, "\n%d checks:", len(r.Results))
+	noun := "checks"
+	if len(r.Results) == 1 {
+		noun = "check"
+	}
+	fmt.Fprintf(&out, "\n%d %s:", len(r.Results), noun)
 	for i, s := range severity {
 		if i > 0 {
 			out.WriteString(",")

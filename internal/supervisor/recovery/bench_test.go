@@ -31,7 +31,7 @@ func full10k() view {
 	for i := range 80 {
 		id := fmt.Sprintf("p%d", i)
 		v.panes = append(v.panes, PaneFacts{ID: id, Window: "w0", Session: "s0", Cols: 80, Rows: 24, Running: true, Float: &Float{Z: int64(i) + 1}})
-		v.rows[id] = Rows{Screen: history[:24], History: history}
+		v.rows[id] = Rows{Screen: history[:24], History: list(history...)}
 	}
 	return v
 }

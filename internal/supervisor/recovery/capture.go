@@ -22,15 +22,14 @@ type Snapshot interface {
 // Rows is plain text: the screen from the top, as many rows as the pane has, and the history, oldest first.
 type Rows struct {
 	Screen  []string
-	History []string
+	History List
 }
 
 // Len is the number of bytes of all rows.
-func (r Rows) Len() (n int) {
-	for _, part := range [][]string{r.Screen, r.History} {
-		for _, row := range part {
-			n += len(row)
-		}
+func (r Rows) Len() int {
+	n := r.History.Bytes()
+	for _, row := range r.Screen {
+		n += len(row)
 	}
 	return n
 }

@@ -4,7 +4,6 @@ package recovery
 
 import (
 	"path/filepath"
-	"unicode/utf8"
 
 	"spawn/internal/supervisor/topology"
 )
@@ -184,15 +183,4 @@ func (t *membership) checkPanes(c *Checkpoint, format int) error {
 		}
 	}
 	return nil
-}
-
-// isPlain accepts UTF-8 without C0, DEL and C1 control characters. It looks at bytes, because every row of
-// text comes by here: in UTF-8 a C1 character is 0xc2 and a byte below 0xa0, and 0xc2 is nothing else.
-func isPlain(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < 0x20 || c == 0x7f || c == 0xc2 && i+1 < len(s) && s[i+1] < 0xa0 {
-			return false
-		}
-	}
-	return utf8.ValidString(s)
 }

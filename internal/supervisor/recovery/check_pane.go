@@ -96,7 +96,7 @@ func (t *Text) check(rows int) error {
 		if t.Availability != TextOmitted && t.Availability != TextExpired {
 			return corrupt("text has no such availability")
 		}
-		if t.SavedAt != 0 || t.ExpiresAt != 0 || t.Screen != nil || t.History != nil {
+		if t.SavedAt != 0 || t.ExpiresAt != 0 || t.Screen != nil || !t.History.IsZero() {
 			return corrupt("text is said to be absent and is there")
 		}
 		return nil
@@ -108,16 +108,14 @@ func (t *Text) check(rows int) error {
 		return corrupt("a text expires before it was saved, or too late")
 	case len(t.Screen) != rows:
 		return corrupt("a screen does not have the rows of its pane")
-	case t.History == nil:
+	case t.History.IsZero():
 		return corrupt("a text has no history")
-	case len(t.Screen)+len(t.History) > textRowsMax:
+	case len(t.Screen)+t.History.Len() > textRowsMax:
 		return oversize("a text has too many rows")
 	}
-	for _, part := range [][]string{t.Screen, t.History} {
-		for _, row := range part {
-			if !isPlain(row) {
-				return corrupt("a row of text has control characters")
-			}
+	for _, row := range t.Screen { // a list of a history has none
+		if !isPlain(row) {
+			return corrupt("a row of text has control characters")
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"unicode/utf8"
 
 	"spawn/internal/strictjson"
@@ -205,7 +206,10 @@ func encodeAs(c Checkpoint, format, bytesMax int) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// encode writes c, which was checked, as a file. Of the payload, only one pane is in memory at a time.
+// quoteChunk is how much of a payload is quoted at a time. The buffer for it stays in a processor's cache, however long a history is.
+const quoteChunk = 32 << 10
+
+// encode writes c, which was checked, as a file. Of the payload, only one pane without its history is made at a time.
 func (c Checkpoint) encode(out io.Writer, format int) error {
 	if _, err := fmt.Fprintf(out, envelopeBegin+`"`, format); err != nil {
 		return err
@@ -214,9 +218,13 @@ func (c Checkpoint) encode(out io.Writer, format int) error {
 	var quoted []byte
 	err := c.pieces(func(piece []byte) error {
 		digest.Write(piece)
-		quoted = appendQuoted(quoted[:0], piece)
-		_, err := out.Write(quoted)
-		return err
+		for part := range slices.Chunk(piece, quoteChunk) {
+			quoted = appendQuoted(quoted[:0], part)
+			if _, err := out.Write(quoted); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return err
@@ -225,7 +233,8 @@ func (c Checkpoint) encode(out io.Writer, format int) error {
 	return err
 }
 
-// pieces passes on the payload in parts, each valid during the call: what comes before the panes, then pane by pane.
+// pieces passes on the payload in parts, each valid during the call: what comes before the panes, then pane by pane, a history
+// as it is held.
 func (c Checkpoint) pieces(take func(piece []byte) error) error {
 	panes := c.Panes
 	c.Panes = nil // the last member: [] stands in its place
@@ -236,38 +245,53 @@ func (c Checkpoint) pieces(take func(piece []byte) error) error {
 	if err := take(head[:len(head)-len("]}")]); err != nil {
 		return err
 	}
-	var piece []byte
+	var (
+		piece []byte
+		pane  Pane
+	)
 	for i := range panes {
 		piece = piece[:0]
 		if i > 0 {
 			piece = append(piece, ',')
 		}
-		if piece, err = strictjson.AppendMarshal(piece, &panes[i]); err != nil {
+		pane = panes[i]
+		if pane.Text.Availability == TextPlain {
+			pane.Text.History = noRows // the last member of the last one: the rows go in front of what ends it
+		}
+		if piece, err = strictjson.AppendMarshal(piece, &pane); err != nil {
 			return corrupt("has text that is not UTF-8")
 		}
-		if err := take(piece); err != nil {
-			return err
+		history, end := panes[i].Text.History.spelt, len(piece)
+		if len(history) > 0 {
+			end -= len("]}}")
+		}
+		for _, part := range [][]byte{piece[:end], history, piece[end:]} {
+			if err := take(part); err != nil {
+				return err
+			}
 		}
 	}
 	return take([]byte("]}"))
 }
+
+// noRows is a list without rows.
+var noRows = List{spelt: []byte{}}
 
 // quotedLen is how long a piece of JSON text is within quotes.
 func quotedLen(piece []byte) int {
 	return len(piece) + bytes.Count(piece, []byte{'"'}) + bytes.Count(piece, []byte{'\\'})
 }
 
-// appendQuoted appends a piece of JSON text as it stands within quotes.
-func appendQuoted(dst, piece []byte) []byte {
-	for {
-		n := special(piece)
-		dst = append(dst, piece[:n]...)
-		if n == len(piece) {
-			return dst
+// appendQuoted appends text without control characters, such as a piece of JSON, as it stands within quotes.
+func appendQuoted[T ~string | ~[]byte](dst []byte, text T) []byte {
+	from := 0
+	for i := range len(text) {
+		if b := text[i]; b == '"' || b == '\\' {
+			dst = append(append(dst, text[from:i]...), '\\')
+			from = i
 		}
-		dst = append(dst, '\\', piece[n])
-		piece = piece[n+1:]
 	}
+	return append(dst, text[from:]...)
 }
 
 // envelopeLen is the length of a file whose payload is empty, for a format of one digit.
@@ -278,8 +302,8 @@ func (c Checkpoint) withLists() Checkpoint {
 	panes := make([]Pane, len(c.Panes))
 	copy(panes, c.Panes)
 	for i := range panes {
-		if text := &panes[i].Text; text.Availability == TextPlain && text.History == nil {
-			text.History = []string{}
+		if text := &panes[i].Text; text.Availability == TextPlain && text.History.IsZero() {
+			text.History = noRows
 		}
 	}
 	c.Panes = panes

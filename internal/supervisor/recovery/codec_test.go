@@ -101,11 +101,11 @@ func full() Checkpoint {
 		},
 		Panes: []Pane{
 			{ID: "p0", Window: "w2", Session: "s0", Cols: 80, Rows: 2, State: StateRunning, Text: Text{
-				Availability: TextPlain, SavedAt: saved, ExpiresAt: saved.Plus(86400), Screen: []string{"ready\u00a0😀", ""}, History: []string{"previous \\ output"}}},
+				Availability: TextPlain, SavedAt: saved, ExpiresAt: saved.Plus(86400), Screen: []string{"ready\u00a0😀", ""}, History: list("previous \\ output")}},
 			{ID: "p1", Window: "w2", Session: "s0", Cols: 1, Rows: 65535, State: StateExited, ExitCode: &code, PreviousState: ProcessExited,
 				Tags: []Tag{{"group", "thread-7"}, {"owner", "spawnd"}}, Text: Text{Availability: TextExpired}},
 			{ID: "p10", Window: "w2", Session: "s0", Cols: 80, Rows: 1, State: StateExited, Signal: "SIGKILL", Text: Text{
-				Availability: TextPlain, SavedAt: saved, ExpiresAt: saved, Screen: []string{""}, History: []string{}}},
+				Availability: TextPlain, SavedAt: saved, ExpiresAt: saved, Screen: []string{""}, History: list()}},
 			{ID: "p11", Window: "w10", Session: "s0", Cols: 64, Rows: 19, State: StateExited, PreviousState: ProcessInterrupted, Layer: LayerFloat,
 				Float: &Float{Preset: "spawn.settings", Width: "60%", Height: "12", Anchor: "bottom_right", X: &x, Y: &y, MinCols: 1, MinRows: 65535,
 					Border: "single", Title: &title, Z: 5}, Text: Text{Availability: TextOmitted}},

@@ -42,15 +42,18 @@ func textGains(panes []Pane) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	var text []byte
+	var bare []byte
 	for i := range panes {
-		if panes[i].Text.Availability != TextPlain {
+		text := panes[i].Text
+		if text.Availability != TextPlain {
 			continue
 		}
-		if text, err = strictjson.AppendMarshal(text[:0], &panes[i].Text); err != nil {
+		history := text.History.spelt
+		text.History = noRows
+		if bare, err = strictjson.AppendMarshal(bare[:0], &text); err != nil {
 			return nil, corrupt("a text is not UTF-8, or its times are out of range")
 		}
-		gains[i] = quotedLen(text) - quotedLen(absent)
+		gains[i] = quotedLen(bare) + quotedLen(history) - quotedLen(absent)
 	}
 	return gains, nil
 }
@@ -58,7 +61,7 @@ func textGains(panes []Pane) ([]int, error) {
 // ClipText makes a pane's text of captured rows: the whole screen, and as much of the history, newest
 // rows kept, as rowsMax rows and bytesMax bytes of both together allow. A screen that is too large alone,
 // or either limit at zero, gives no text.
-func ClipText(screen, history []string, rowsMax, bytesMax int, savedAt, expiresAt Millis) Text {
+func ClipText(screen []string, history List, rowsMax, bytesMax int, savedAt, expiresAt Millis) Text {
 	rows, bytes := rowsMax-len(screen), bytesMax
 	for _, row := range screen {
 		bytes -= len(row)
@@ -66,12 +69,8 @@ func ClipText(screen, history []string, rowsMax, bytesMax int, savedAt, expiresA
 	if rowsMax == 0 || bytesMax == 0 || rows < 0 || bytes < 0 {
 		return Text{Availability: TextOmitted}
 	}
-	from := len(history)
-	for from > 0 && rows > 0 && len(history[from-1]) <= bytes {
-		from--
-		rows--
-		bytes -= len(history[from])
+	if history.IsZero() {
+		history = noRows
 	}
-	kept := append([]string{}, history[from:]...)
-	return Text{Availability: TextPlain, SavedAt: savedAt, ExpiresAt: expiresAt, Screen: screen, History: kept}
+	return Text{Availability: TextPlain, SavedAt: savedAt, ExpiresAt: expiresAt, Screen: screen, History: history.Newest(rows, bytes)}
 }

@@ -5,9 +5,8 @@ package recovery
 import (
 	"bufio"
 	"context"
-	"crypto/sha256"
 	"errors"
-	"hash"
+	"hash/maphash"
 	"io"
 	"io/fs"
 
@@ -80,42 +79,47 @@ func (s *Store) publish(ctx context.Context, c Checkpoint) (Published, error) {
 	if err != nil {
 		return Published{}, err
 	}
-	digest, err := s.put(ctx, uuid, fitted, size)
+	mark, err := s.put(ctx, uuid, fitted, size)
 	if err != nil {
 		return Published{}, err
 	}
 	entry := Entry{ID: c.ID, Bytes: int64(size)}
 	entry.judge(fitted, traces{}, nil)
-	s.recognise(entry, digest, p)
+	s.recognise(entry, mark, p)
 	return Published{ID: c.ID, Generation: generation, TextPanes: entry.TextPanes, OmittedFor: textPanes(c) - entry.TextPanes}, nil
 }
 
 // recognise reads a file back that was just written. If it is what was written it is as valid as what was encoded, and need not be
 // decoded to find that out, which takes several times its size in memory. If it is not, the next scan says what it is.
-func (s *Store) recognise(entry Entry, digest [sha256.Size]byte, p Policy) {
+func (s *Store) recognise(entry Entry, mark uint64, p Policy) {
 	file, facts, err := s.open(entry.ID)
 	if err != nil {
 		return
 	}
-	back, err := digestOfFile(file, facts.Size)
-	if err = errors.Join(err, file.Close("checkpoint.close")); err != nil || back != digest {
+	back, err := markOf(file, facts.Size)
+	if err = errors.Join(err, file.Close("checkpoint.close")); err != nil || back != mark {
 		return
 	}
 	entry.facts = facts
 	s.mu.examined[entry.ID] = remembered{facts, min(p.MaxBytes, FileBytesMax), entry}
 }
 
-func digestOfFile(file vfs.File, size int64) (digest [sha256.Size]byte, err error) {
-	sum := sha256.New()
+// marks are of the bytes of files, for as long as this process lives: two files of other bytes have the same one once in 2^64. The
+// digest that a file holds tells as much, at a multiple of the cost.
+var marks = maphash.MakeSeed()
+
+func markOf(file vfs.File, size int64) (mark uint64, err error) {
+	var sum maphash.Hash
+	sum.SetSeed(marks)
 	chunk := make([]byte, min(writeChunk, max(1, size)))
 	for {
 		n, err := file.Read("checkpoint.read", chunk)
 		sum.Write(chunk[:n])
 		if err == io.EOF {
-			return [sha256.Size]byte(sum.Sum(nil)), nil
+			return sum.Sum64(), nil
 		}
 		if err != nil {
-			return digest, err
+			return mark, err
 		}
 	}
 }
@@ -132,23 +136,23 @@ func (s *Store) nextGeneration(p Policy) (int64, error) {
 }
 
 // put makes the file of c durable under its name, and returns what it wrote in short.
-func (s *Store) put(ctx context.Context, uuid string, c Checkpoint, size int) (digest [sha256.Size]byte, err error) {
+func (s *Store) put(ctx context.Context, uuid string, c Checkpoint, size int) (mark uint64, err error) {
 	temp, final := tempBegin+uuid, c.ID+finalEnd
-	if digest, err = s.stage(ctx, temp, c, size); err != nil {
-		return digest, s.discard(temp, err)
+	if mark, err = s.stage(ctx, temp, c, size); err != nil {
+		return mark, s.discard(temp, err)
 	}
 	s.mu.used = c.Generation // from here on there may be a file that has it, however it reads back
 	if err := s.dir.Rename("checkpoint.rename", temp, final); err != nil {
 		// It may have happened all the same. Only a temporary file that could be removed says that it did not.
 		if left := s.dir.Remove("temp.remove", temp); left != nil {
-			return digest, unknownOutcome("publish checkpoint: whether it has its name is not known", errors.Join(err, left))
+			return mark, unknownOutcome("publish checkpoint: whether it has its name is not known", errors.Join(err, left))
 		}
-		return digest, ioFailure("publish checkpoint: it could not be named; older ones are untouched", err)
+		return mark, ioFailure("publish checkpoint: it could not be named; older ones are untouched", err)
 	}
 	if err := s.dir.Sync("checkpoint.syncdir"); err != nil {
-		return digest, unknownOutcome("publish checkpoint: whether it is durable is not known", err)
+		return mark, unknownOutcome("publish checkpoint: whether it is durable is not known", err)
 	}
-	return digest, nil
+	return mark, nil
 }
 
 // discard removes a staged file as far as that is possible; the next start removes the rest. It returns the failure, or the end
@@ -182,45 +186,46 @@ func (s *Store) Probe() error {
 }
 
 // stage writes the temporary file and makes its content durable.
-func (s *Store) stage(ctx context.Context, temp string, c Checkpoint, size int) (digest [sha256.Size]byte, err error) {
+func (s *Store) stage(ctx context.Context, temp string, c Checkpoint, size int) (mark uint64, err error) {
 	if err := ctx.Err(); err != nil {
-		return digest, err
+		return mark, err
 	}
 	file, err := s.dir.Create("temp.create", temp)
 	if err != nil {
-		return digest, err
+		return mark, err
 	}
-	digest, err = fill(ctx, file, c, size)
+	mark, err = fill(ctx, file, c, size)
 	if err = errors.Join(err, file.Close("temp.close")); err != nil {
-		return digest, err
+		return mark, err
 	}
-	return digest, ctx.Err() // the last moment at which it can be called off
+	return mark, ctx.Err() // the last moment at which it can be called off
 }
 
-func fill(ctx context.Context, file vfs.File, c Checkpoint, size int) (digest [sha256.Size]byte, err error) {
-	to := &staging{ctx: ctx, file: file, sum: sha256.New()}
+func fill(ctx context.Context, file vfs.File, c Checkpoint, size int) (mark uint64, err error) {
+	to := &staging{ctx: ctx, file: file}
+	to.sum.SetSeed(marks)
 	chunks := bufio.NewWriterSize(to, min(writeChunk, size))
 	if err := c.encode(chunks, Format3); err != nil {
-		return digest, err
+		return mark, err
 	}
 	if err := chunks.Flush(); err != nil {
-		return digest, err
+		return mark, err
 	}
 	if err := file.Sync("temp.sync"); err != nil {
-		return digest, err // never tried again on this handle: the second time it would claim success
+		return mark, err // never tried again on this handle: the second time it would claim success
 	}
 	facts, err := file.Facts("temp.measure") // finds what was cut short, whatever the writes claimed
 	if err == nil && facts.Size != int64(size) {
 		err = errors.New("file is shorter than what was written")
 	}
-	return [sha256.Size]byte(to.sum.Sum(nil)), err
+	return to.sum.Sum64(), err
 }
 
 // staging is a temporary file that is being written, until ctx ends.
 type staging struct {
 	ctx  context.Context
 	file vfs.File
-	sum  hash.Hash
+	sum  maphash.Hash // of what the file took
 }
 
 // Write implements io.Writer.

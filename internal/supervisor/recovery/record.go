@@ -133,5 +133,5 @@ type Text struct {
 	SavedAt      Millis   `json:"saved_at,omitzero"`   // when it was first captured
 	ExpiresAt    Millis   `json:"expires_at,omitzero"` // it is gone from then on
 	Screen       []string `json:"screen,omitzero"`     // exactly as many as the pane has rows
-	History      []string `json:"history,omitzero"`    // oldest first; not nil in plain text
+	History      List     `json:"history,omitzero"`    // not zero in plain text
 }

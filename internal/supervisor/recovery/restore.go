@@ -164,7 +164,7 @@ func withOwner(tags []Tag, owner string) []Tag {
 // Saved rows become cells, whatever they say: no parser sees them, so they cannot ask, ring or set anything.
 // History goes to the sink.
 func (a *Archive) Hydrate(sink emulator.Sink) (*emulator.Terminal, error) {
-	t, cut, err := emulator.Hydrate(a.Cols, a.Rows, emulator.Plain{Screen: a.Text.Screen, History: a.Text.History}, sink)
+	t, cut, err := emulator.Hydrate(a.Cols, a.Rows, emulator.Plain{Screen: a.Text.Screen, History: a.Text.History.Rows()}, sink)
 	if err != nil {
 		return nil, corrupt("a text cannot be shown")
 	}

@@ -130,7 +130,7 @@ func (l *listener) Notice(_ emulator.NoticeKind, text string) {
 // T73: text that looks like commands and sequences is shown, and nothing comes of it.
 func TestHydrationIsLiteral(t *testing.T) {
 	hostile := []string{"[6n]52;c;cm0gLXJmIC8=", "$(reboot)", "😀 wide", "123456789012345"}
-	a := Archive{Cols: 12, Rows: 4, Text: Rows{Screen: hostile, History: []string{"LD_PRELOAD=/tmp/x.so sh", "b"}}}
+	a := Archive{Cols: 12, Rows: 4, Text: Rows{Screen: hostile, History: list("LD_PRELOAD=/tmp/x.so sh", "b")}}
 	var l listener
 	term, err := a.Hydrate(&l)
 	must(t, err)

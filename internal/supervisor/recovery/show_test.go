@@ -15,7 +15,7 @@ import (
 
 // What a viewer is given of an archive is what was saved, whatever it says, and nothing once it is blank.
 func TestAnArchiveShowsItsTextAndThenNothing(t *testing.T) {
-	a := Archive{Cols: 10, Rows: 2, Text: Rows{Screen: []string{"ready [31m", "twelve chars"}, History: []string{"one", "two"}}}
+	a := Archive{Cols: 10, Rows: 2, Text: Rows{Screen: []string{"ready [31m", "twelve chars"}, History: list("one", "two")}}
 	s, err := a.Show()
 	must(t, err)
 	if s.Cols != 10 || s.Rows != 2 || a.Recovery.CutRows != 1 {

@@ -60,7 +60,7 @@ func body(now Millis, panes int, text string) Checkpoint {
 		p := Pane{ID: fmt.Sprintf("p%d", i), Window: "w0", Session: "s0", Cols: 80, Rows: 1, State: StateRunning, Text: Text{Availability: TextOmitted},
 			Layer: LayerFloat, Float: &Float{Z: int64(i) + 1}}
 		if text != "" {
-			p.Text = ClipText([]string{text}, nil, 10, 1<<20, now, now.Plus(3600))
+			p.Text = ClipText([]string{text}, list(), 10, 1<<20, now, now.Plus(3600))
 		}
 		c.Panes = append(c.Panes, p)
 	}

@@ -22,19 +22,19 @@ func TestClipTextDropsTheOldestFirst(t *testing.T) {
 		{5, 100, history[1:]}, {3, 100, history[3:]}, {2, 100, []string{}}, {2, 2, []string{}},
 		{1, 100, nil}, {6, 1, nil}, {0, 100, nil}, {100, 0, nil},
 	} {
-		got := ClipText(screen, history, test.rows, test.bytes, noon, noon+1)
+		got := ClipText(screen, list(history...), test.rows, test.bytes, noon, noon+1)
 		if test.want == nil {
 			if !reflect.DeepEqual(got, Text{Availability: TextOmitted}) {
 				t.Errorf("%d rows, %d bytes: %+v", test.rows, test.bytes, got)
 			}
 			continue
 		}
-		if got.Availability != TextPlain || !slices.Equal(got.Screen, screen) || !slices.Equal(got.History, test.want) || got.History == nil {
+		if got.Availability != TextPlain || !slices.Equal(got.Screen, screen) || !slices.Equal(got.History.Rows(), test.want) || got.History.IsZero() {
 			t.Errorf("%d rows, %d bytes: %+v", test.rows, test.bytes, got)
 		}
 	}
 	// A blank screen costs no bytes, but without bytes there is no text.
-	if got := ClipText([]string{""}, nil, 1, 0, noon, noon+1); got.Availability != TextOmitted {
+	if got := ClipText([]string{""}, list(), 1, 0, noon, noon+1); got.Availability != TextOmitted {
 		t.Errorf("no bytes: %+v", got)
 	}
 }
@@ -43,7 +43,7 @@ func TestFitOmitsTextFromTheHighestPaneDown(t *testing.T) {
 	c := body(noon, 12, "")
 	c.ID, c.Generation, c.Socket = "c01234567-89ab-4cde-8fab-0123456789ab", 1, "/s"
 	for _, i := range []int{0, 3, 7, 11} {
-		c.Panes[i].Text = ClipText([]string{`quoted "x" \ é 😀`}, []string{strings.Repeat(`\"`, i)}, 10, 1000, noon, noon+1)
+		c.Panes[i].Text = ClipText([]string{`quoted "x" \ é 😀`}, list(strings.Repeat(`\"`, i)), 10, 1000, noon, noon+1)
 	}
 	whole, kept, err := fitFile(c, FileBytesMax)
 	if err != nil || !reflect.DeepEqual(kept, c) {
@@ -104,7 +104,7 @@ func TestPlainIsWhatHasNoControls(t *testing.T) {
 }
 
 func TestExpiryOfText(t *testing.T) {
-	saved := Text{Availability: TextPlain, SavedAt: noon, ExpiresAt: noon.Plus(100), Screen: []string{"x"}, History: []string{}}
+	saved := Text{Availability: TextPlain, SavedAt: noon, ExpiresAt: noon.Plus(100), Screen: []string{"x"}, History: list()}
 	p := on(1)
 	short, off, noRows, noBytes := p, p, p, p
 	short.TextMaxAge, off.Text, noRows.TextMaxRows, noBytes.TextMaxBytes = 10, TextModeOff, 0, 0
@@ -187,8 +187,8 @@ func TestCaptureSortsAndKeepsAnArchivesTimes(t *testing.T) {
 			{ID: "p14", Window: "w1", Session: "s2", Cols: 80, Rows: 1, Running: true, Float: &Float{Z: 6}},
 			{ID: "p15", Window: "w1", Session: "s2", Cols: 80, Rows: 1, Lost: true, Float: &Float{Z: 7}},
 		},
-		rows: map[string]Rows{"p9": {[]string{"nine"}, nil}, "p10": {[]string{"ten"}, []string{"old"}}, "p11": {[]string{"gone"}, nil}, "p12": {[]string{"gone"}, nil},
-			"p13": {[]string{"with \x1b[31m"}, nil}},
+		rows: map[string]Rows{"p9": {[]string{"nine"}, List{}}, "p10": {[]string{"ten"}, list("old")}, "p11": {[]string{"gone"}, List{}}, "p12": {[]string{"gone"}, List{}},
+			"p13": {[]string{"with \x1b[31m"}, List{}}},
 	}
 	c := Capture(v, ShutdownOpen, on(1))
 	c.ID, c.Generation, c.Socket = "c01234567-89ab-4cde-8fab-0123456789ab", 1, "/s"

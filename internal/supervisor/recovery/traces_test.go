@@ -22,7 +22,7 @@ func stained(t testing.TB, w *world, id string) []byte {
 	c := body(noon, 1, strings.Repeat(stain, 700))
 	c.ID, c.Generation, c.Socket, c.UID = id, 7, w.id.Socket, int64(w.id.UID)
 	text := &c.Panes[0].Text
-	text.History = []string{strings.Repeat(stain, 600), stain + `"\` + stain, strings.Repeat(stain, 600)}
+	text.History = list(strings.Repeat(stain, 600), stain+`"\`+stain, strings.Repeat(stain, 600))
 	file, err := Encode(c, FileBytesMax)
 	must(t, err)
 	return file

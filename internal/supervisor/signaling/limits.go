@@ -2,7 +2,11 @@
 
 package signaling
 
-import "time"
+import (
+	"time"
+
+	"spawn/internal/supervisor/access"
+)
 
 const (
 	connectionsMax      = 256 // accepted and not yet closed, of any kind; beyond it they are closed at once
@@ -12,7 +16,7 @@ const (
 
 	messageMax    = 64 << 10 // of signalling, either way
 	candidatesMax = 64       // held until the answer
-	handshakeTime = 10 * time.Second
+	handshakeTime = access.ChallengeLife
 	writeTime     = 5 * time.Second
 	answerTime    = 8 * time.Second // to make one; below handshakeTime
 
