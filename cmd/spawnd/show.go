@@ -221,6 +221,8 @@ func idsText(ids []string) string { return cmp.Or(strings.Join(ids, ", "), "-") 
 // stateText never makes an unknown end look like a success.
 func stateText(p verbs.Pane) string {
 	switch {
+	case p.Recovery.Checkpoint != "":
+		return fmt.Sprintf("record (%s)", recordedEnd(p))
 	case p.ExitCode != nil:
 		return fmt.Sprintf("%s (%d)", p.State, *p.ExitCode)
 	case p.Signal != "":
@@ -229,6 +231,19 @@ func stateText(p verbs.Pane) string {
 		return "lost (status unknown)"
 	}
 	return string(p.State)
+}
+
+// recordedEnd is what was seen of the end of an archive's process, as the page says it; never that it does not run any more.
+func recordedEnd(p verbs.Pane) string {
+	switch {
+	case p.Recovery.ProcessState != "exited":
+		return "interrupted, and may run still"
+	case p.Signal != "":
+		return "ended by signal " + p.Signal
+	case p.ExitCode != nil:
+		return fmt.Sprintf("exited with %d", *p.ExitCode)
+	}
+	return "ended, nobody knows how"
 }
 
 // sizeText is a dash for a terminal that had ended before this spawnd began: nobody knows how large it was.

@@ -32,6 +32,10 @@ func listCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the terminals",
+		Long: `List the terminals.
+
+A record is what a restored checkpoint has of a terminal that is gone: nothing runs in it. "spawnd pane relaunch" starts a
+program in its place, and "spawnd kill" takes it away.`,
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var result verbs.PaneListResult

@@ -160,6 +160,9 @@ func (p *pane) regain(ctx context.Context) *fleet.Handle {
 	failpoint.Pass(failpoint.WorkerLost)
 	p.mu.Lock()
 	p.mu.facts.State = StateLost
+	if isOver(last) {
+		p.mu.facts.PID = 0 // it may be another process's by now
+	}
 	p.mu.Unlock()
 	if isOver(last) {
 		p.log.Warn("a terminal is lost: its worker ended without a word", "pane", p.id, "session", p.worker)

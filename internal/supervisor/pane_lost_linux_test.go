@@ -31,14 +31,23 @@ func TestALostPaneSaysWhetherItsWorkerMayLive(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = held.Release() })
-	for worker, says := range map[endpoint.SessionID]string{
-		endpoint.NewSessionID(): "its worker ended without a word",
-		holder:                  "not_listening",
+	const pid = 7
+	for worker, want := range map[endpoint.SessionID]struct {
+		says string
+		pid  int
+	}{
+		endpoint.NewSessionID(): {"its worker ended without a word", 0}, // the number may be another's by now
+		holder:                  {"not_listening", pid},
 	} {
+		says := want.says
 		var said bytes.Buffer
 		p := newPane("p0", worker, fleet.New(fleet.Options{Folder: folder}), slog.New(slog.NewTextHandler(&said, nil)))
+		p.mu.facts.PID = pid
 		if h := p.regain(t.Context()); h != nil {
 			t.Fatal("a worker was found")
+		}
+		if got := p.Facts().PID; got != want.pid {
+			t.Errorf("the pid of its worker is %d, want %d", got, want.pid)
 		}
 		if p.Facts().State != StateLost || !strings.Contains(said.String(), says) {
 			t.Errorf("state %s, log %q, want %q in it", p.Facts().State, said.String(), says)

@@ -31,11 +31,13 @@ var errSpawn = errors.New("the program could not be started")
 //	  changes nothing by it
 //	6 the new pane takes the archive's place, in one step with what is told of that, and on disk
 //
-// If 4, 5 or 6 fails, what was started is ended and reaped, what was given is taken back, and the archive is untouched, in
-// the file as well. Of what the new pane is asked to be, the size is the archive's and the name, too.
+// If 4 fails, or the worker says of 5 that nothing could be started, what was given is taken back and the archive is
+// untouched, in the file as well. If 6 fails, as when the archive was closed meanwhile, what was started is ended and reaped,
+// and nothing else is started in that place. Of what the new pane is asked to be, the size is the archive's and the name, too.
 //
-// Whatever spawnd dies of, a program is started once at most: before 4 is done the worker has none and never gets one; behind
-// it the next spawnd puts the new pane in the archive's place, with that worker, or lost (topology.Reconcile).
+// Whoever dies of the two, a program is started once at most: before 4 is done the worker has none and never gets one; behind
+// it only the worker knows whether there was one. When it is gone without a word the new pane takes the archive's place, lost,
+// by this spawnd (6) as by the next one (topology.Reconcile).
 func (ps *panes) relaunch(ctx context.Context, id string, n NewPane, endow endowing) (Row, error) {
 	if err := ps.begin(); err != nil {
 		return Row{}, err
@@ -100,9 +102,9 @@ func (ps *panes) reserve(id string) (old *pane, fresh string, err error) {
 	return ps.mu.byID[id], fresh, nil
 }
 
-// launch starts the program for a pane that is not in the tree yet, and waits until it runs or has failed to. A
-// program that ran, however shortly, has an end that is known. One of which nothing is heard is taken for what it
-// most likely is, as by begun.
+// launch starts the program for a pane that is not in the tree yet, and waits until it runs or has failed to. An error
+// means that it certainly has not run. A program that ran, however shortly, has an end; one of which its worker said
+// nothing before it was gone may have run. One of which nothing is heard is taken for what it most likely is, as by begun.
 func (ps *panes) launch(ctx context.Context, archive, id string, n NewPane) (*pane, *fleet.Handle, error) {
 	worker := endpoint.NewSessionID()
 	spec := ps.spec(n, id, worker)
@@ -126,16 +128,14 @@ func (ps *panes) launch(ctx context.Context, archive, id string, n NewPane) (*pa
 	case <-p.done:
 	case <-late.C:
 	}
-	switch now := p.Facts(); {
-	case now.unstarted():
-		err = errors.New("its worker says so")
-	case now.State == StateLost:
-		err = errors.New("its worker is gone")
+	if !p.Facts().unstarted() {
+		return p, h, nil
 	}
-	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("%w: %w", errSpawn, err), ps.discard(ctx, id, h))
+	err = ps.discard(ctx, id, h)
+	if err == nil { // a worker that does not end keeps its archive from being relaunched
+		ps.callOff(worker)
 	}
-	return p, h, nil
+	return nil, nil, errors.Join(fmt.Errorf("%w: its worker says so", errSpawn), err)
 }
 
 // beginRelaunch writes down what is about to be started. Without that nothing is.
@@ -172,7 +172,7 @@ func (ps *panes) callOff(worker endpoint.SessionID) {
 	}
 }
 
-// discard ends what was started in vain. What does not end keeps its archive from being relaunched: it may run.
+// discard ends what was started in vain.
 func (ps *panes) discard(ctx context.Context, id string, h *fleet.Handle) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
@@ -180,9 +180,6 @@ func (ps *panes) discard(ctx context.Context, id string, h *fleet.Handle) error 
 	ps.mu.Lock()
 	delete(ps.mu.byID, id)
 	ps.mu.Unlock()
-	if err == nil {
-		ps.callOff(h.ID())
-	}
 	return err
 }
 

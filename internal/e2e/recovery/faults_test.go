@@ -78,17 +78,27 @@ func TestALastCheckpointThatFailsIsTold(t *testing.T) {
 // A fault befalls the running spawnd until what it returns is called.
 type fault func(*host) (over func())
 
-// fileLimit cuts off what is written behind so many bytes of a file: the kernel takes the part of a write that fits, and
-// then no more. With nothing else to do, spawnd writes no file but a checkpoint, which is longer.
+// cutAt is a limit that each checkpoint is longer than, in bytes.
+const cutAt = 100
+
+// limitFiles cuts off what is written behind so many bytes of a file: the kernel takes the part of a write that fits, and
+// then no more. With nothing else to do, spawnd writes no file but a checkpoint.
+func (h *host) limitFiles(bytes uint64) (over func()) {
+	h.Helper()
+	var was unix.Rlimit
+	h.must(unix.Prlimit(h.d.cmd.Process.Pid, unix.RLIMIT_FSIZE, nil, &was))
+	limit := unix.Rlimit{Cur: bytes, Max: was.Max}
+	h.must(unix.Prlimit(h.d.cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil))
+	return func() { h.must(unix.Prlimit(h.d.cmd.Process.Pid, unix.RLIMIT_FSIZE, &was, nil)) }
+}
+
+// fileLimit is such a limit, of which doctor tells, and which leaves nothing behind.
 func fileLimit(bytes uint64) fault {
 	return func(h *host) func() {
 		h.Helper()
-		var was unix.Rlimit
-		h.must(unix.Prlimit(h.d.cmd.Process.Pid, unix.RLIMIT_FSIZE, nil, &was))
-		limit := unix.Rlimit{Cur: bytes, Max: was.Max}
-		h.must(unix.Prlimit(h.d.cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil))
+		over := h.limitFiles(bytes)
 		return func() {
-			h.must(unix.Prlimit(h.d.cmd.Process.Pid, unix.RLIMIT_FSIZE, &was, nil))
+			over()
 			if f := h.doctor("recovery.store"); f.Status != "error" || !strings.Contains(f.Message, string(verbs.CodeRecoveryIO)) {
 				h.Errorf("%+v", f)
 			}

@@ -188,7 +188,7 @@ func interruptedWrites(t *testing.T) {
 		named bool // the new one has its name, and may be there
 	}{
 		{"before the write", fileLimit(0), false},
-		{"short write", fileLimit(100), false},
+		{"short write", fileLimit(cutAt), false},
 		{"killed at the write", injected("write:signal=KILL"), false},
 		{"sync", injected("fsync:error=EIO"), false},
 		{"rename", injected("renameat,renameat2:error=EIO"), false},
@@ -1034,6 +1034,7 @@ func filesystemSecurity(t *testing.T) {
 	}
 	t.Run("replaced file", replacedFile)
 	t.Run("disk full", diskFull)
+	t.Run("a limit of files", fileLimited)
 	t.Run("prune failure", pruneFailure)
 	t.Run("another user", anotherUser)
 }

@@ -163,10 +163,28 @@ func replacedFile(t *testing.T) {
 // A full disk costs the new checkpoint alone: older ones and terminals do not notice, and it is over when there is room again.
 func diskFull(t *testing.T) {
 	needsRoot(t)
+	fillAndFree(t, func(h *host) { h.mount("size=64k,mode=0700", h.store()) }, func(h *host) (free func()) {
+		h.must(os.WriteFile(h.store()+"/filler", make([]byte, 48<<10), 0o600))
+		_ = os.WriteFile(h.store()+"/rest", make([]byte, 56<<10), 0o600) // as much as goes
+		return func() {
+			h.must(os.Remove(h.store() + "/filler"))
+			h.must(os.Remove(h.store() + "/rest"))
+		}
+	})
+}
+
+// A limit of what spawnd may write to a file is as good as a full disk.
+func fileLimited(t *testing.T) {
+	fillAndFree(t, func(*host) {}, func(h *host) (free func()) { return h.limitFiles(cutAt) })
+}
+
+// fillAndFree has a full disk and then one with room, many times over (F9). prepare comes before spawnd.
+func fillAndFree(t *testing.T, prepare func(*host), fill func(*host) (free func())) {
+	t.Helper()
 	const cycles = 20
 	h := newHost(t, on)
 	h.must(os.MkdirAll(h.store(), 0o700))
-	h.mount("size=64k,mode=0700", h.store())
+	prepare(h)
 	h.serve()
 	p := h.start("cat")
 	typist, _, err := h.socket().Stream(t.Context(), verbs.PaneStreamParams{Pane: p.ID, Take: true})
@@ -174,11 +192,13 @@ func diskFull(t *testing.T) {
 	defer typist.Close()
 	for cycle := range cycles {
 		before := h.checkpoint()
-		h.must(os.WriteFile(h.store()+"/filler", make([]byte, 48<<10), 0o600))
-		_ = os.WriteFile(h.store()+"/rest", make([]byte, 56<<10), 0o600) // as much as goes
+		free := fill(h)
 		h.refused(verbs.CodeRecoveryIO, verbs.RecoveryCheckpoint, verbs.Empty{}, &verbs.CheckpointResult{})
 		if got := h.status(before); got != "valid" {
 			t.Errorf("the one before is %s", got)
+		}
+		if files := h.files(); slices.ContainsFunc(files, func(name string) bool { return strings.HasPrefix(name, ".tmp-") }) {
+			t.Errorf("cycle %d leaves %v", cycle, files)
 		}
 		if f := h.doctor("recovery.store"); f.Status != "error" || !strings.Contains(f.Message, string(verbs.CodeRecoveryIO)) {
 			t.Errorf("%+v", f)
@@ -186,8 +206,7 @@ func diskFull(t *testing.T) {
 		word := fmt.Sprintf("word-%d.\n", cycle) // on a row of its own
 		h.must(typist.Input([]byte(word)))
 		h.awaitShown(p.ID, strings.TrimSpace(word))
-		h.must(os.Remove(h.store() + "/filler"))
-		h.must(os.Remove(h.store() + "/rest"))
+		free()
 		h.checkpoint() // at once
 		if f := h.doctor("recovery.store"); f.Status != "ok" {
 			t.Errorf("%+v", f)

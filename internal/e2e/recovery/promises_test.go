@@ -164,6 +164,31 @@ func TestAnArchiveKeepsItsTextWhileOthersAreWritten(t *testing.T) {
 	h.await("it has given up its place", func() bool { return h.status(planted) == "" })
 }
 
+// With room for one checkpoint the newest has that place, and the text of archives with it: the next spawnd shows them without
+// their text, and a restore of that checkpoint with it.
+func TestWithRoomForOneTheTextOfArchivesIsInTheNewest(t *testing.T) {
+	h := newHost(t, withText+`,"max_checkpoints":1`)
+	c := one(planted, 1)
+	c.Panes[0].Text = plain(now(), 3600, "kept text")
+	h.plant(c)
+	h.serve()
+	h.restore(planted)
+	made := h.checkpoint()
+	if h.status(planted) != "" || !strings.Contains(h.shows("p0"), "kept text") {
+		t.Errorf("%+v, p0 shows %q", h.list(), h.shows("p0"))
+	}
+	h.kill()
+	h.serve()
+	if p := h.pane("p0"); p.Recovery.TextState != "expired" || p.Recovery.Checkpoint != planted || strings.Contains(h.shows("p0"), "kept text") {
+		t.Errorf("%+v shows %q", p, h.shows("p0"))
+	}
+	h.call(verbs.PaneClose, verbs.PaneCloseParams{Pane: "p0"}, &verbs.Empty{})
+	again := h.restore(made).Panes[0].Current
+	if p := h.pane(again); p.Recovery.TextState != "plain" || p.Recovery.ProcessState != "interrupted" || !strings.Contains(h.shows(again), "kept text") {
+		t.Errorf("%+v shows %q", p, h.shows(again))
+	}
+}
+
 // Whatever lies in the store, terminals are to be had.
 func TestNoCheckpointKeepsSpawndFromStarting(t *testing.T) {
 	h := newHost(t, withText)

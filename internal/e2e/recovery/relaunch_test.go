@@ -7,6 +7,7 @@ package recovery
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -87,28 +88,31 @@ func (h *host) tryRelaunch(pane string, argv ...string) verbs.Code {
 }
 
 // spawnd dies at each step of a relaunch, and whoever lost the answer asks again of the next one: the program runs once. Before
-// it may have run the archive is what it was; afterwards its place is taken.
+// it may have run the archive is what it was; afterwards its place is taken. A START that was written may never be read: the next
+// spawnd may be there before, and then nothing was started.
 func TestARelaunchHappensOnceWhateverSpawndDiesOf(t *testing.T) {
+	const none = verbs.Code("")
+	before, perhaps, began := []verbs.Code{none}, []verbs.Code{none, verbs.CodeNoPane}, []verbs.Code{verbs.CodeNoPane}
 	for _, death := range []struct {
 		at    string
-		began bool
+		again []verbs.Code // what whoever asks again may be told
 	}{
-		{string(failpoint.RelaunchReserved), false},
-		{string(failpoint.LaunchReserved), false},
-		{string(failpoint.LaunchForked), false},
-		{string(failpoint.LaunchHanded), false},
-		{string(failpoint.LaunchReady), false},
-		{string(failpoint.LaunchGreeted), false},
-		{string(failpoint.TreeWritten) + "#2", false}, // the first is that of the start
-		{string(failpoint.TreeRenamed) + "#2", false},
-		{string(failpoint.RelaunchBegun), false},
-		{string(failpoint.StartTorn), false},
-		{string(failpoint.LaunchStarted), true},
-		{string(failpoint.RelaunchLaunched), true},
-		{string(failpoint.RelaunchReplaced), true},
-		{string(failpoint.RelaunchKept), true},
-		{string(failpoint.CallDone), true},
-		{string(failpoint.AnswerTorn), true},
+		{string(failpoint.RelaunchReserved), before},
+		{string(failpoint.LaunchReserved), before},
+		{string(failpoint.LaunchForked), before},
+		{string(failpoint.LaunchHanded), before},
+		{string(failpoint.LaunchReady), before},
+		{string(failpoint.LaunchGreeted), before},
+		{string(failpoint.TreeWritten) + "#2", before}, // the first is that of the start
+		{string(failpoint.TreeRenamed) + "#2", before},
+		{string(failpoint.RelaunchBegun), before},
+		{string(failpoint.StartTorn), before},
+		{string(failpoint.LaunchStarted), perhaps},
+		{string(failpoint.RelaunchLaunched), perhaps},
+		{string(failpoint.RelaunchReplaced), began},
+		{string(failpoint.RelaunchKept), began},
+		{string(failpoint.CallDone), began},
+		{string(failpoint.AnswerTorn), began},
 	} {
 		for name, then := range map[string]string{"at once over": "exit 0", "goes on": "exec sleep 1000"} {
 			t.Run(death.at+", "+name, func(t *testing.T) {
@@ -120,18 +124,19 @@ func TestARelaunchHappensOnceWhateverSpawndDiesOf(t *testing.T) {
 				h.died()
 				h.serve()
 				all := h.panes()
-				if len(all) != 1 || (all[0].ID != "p0") != death.began {
+				if len(all) != 1 {
 					t.Fatalf("the next spawnd has %+v", all)
 				}
-				if !death.began && (all[0].Recovery.TextState != "plain" || !strings.Contains(h.shows("p0"), "still here")) {
+				if !slices.Contains(death.again, verbs.CodeNoPane) && (all[0].Recovery.TextState != "plain" || !strings.Contains(h.shows("p0"), "still here")) {
 					t.Errorf("the archive has become %+v", all[0])
 				}
-				want := verbs.Code("")
-				if death.began {
-					want = verbs.CodeNoPane
-				}
-				if code := h.tryRelaunch("p0", h.marking(then)...); code != want {
-					t.Errorf("asked again, it says %q, want %q", code, want)
+				var again verbs.Code
+				h.await("no worker is on its way out", func() bool {
+					again = h.tryRelaunch("p0", h.marking(then)...)
+					return again != verbs.CodeBusy
+				})
+				if !slices.Contains(death.again, again) {
+					t.Errorf("asked again, it says %q, want one of %q", again, death.again)
 				}
 				all = h.panes()
 				if len(all) != 1 || all[0].Recovery != (verbs.Archived{}) || !slices.Equal(all[0].Tags, []verbs.Tag{{Key: "owner", Value: "owner"}}) || all[0].Window != "w0" {
@@ -170,6 +175,18 @@ func TestAProgramThatMayHaveRunIsNotRunAgain(t *testing.T) {
 	}
 }
 
+// standsStill reports whether each thread of a process is stopped. On a busy host some go on for a while behind SIGSTOP.
+func standsStill(pid int) bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	for _, path := range threads {
+		stat, _ := os.ReadFile(path)
+		if i := strings.LastIndex(string(stat), ") "); i >= 0 && stat[i+2] != 'T' {
+			return false
+		}
+	}
+	return len(threads) > 0
+}
+
 // While the worker of a relaunch does not answer nobody knows what it did, so the archive can be looked at and not relaunched.
 // When it goes on it takes the archive's place.
 func TestARelaunchWaitsForAWorkerThatIsStopped(t *testing.T) {
@@ -181,6 +198,7 @@ func TestARelaunchWaitsForAWorkerThatIsStopped(t *testing.T) {
 	stopped := h.processes()
 	for _, pid := range stopped {
 		h.must(syscall.Kill(pid, syscall.SIGSTOP))
+		h.await("it stands still", func() bool { return standsStill(pid) })
 	}
 	h.serve()
 	s, _, err := h.socket().Stream(t.Context(), verbs.PaneStreamParams{Pane: "p0", ReadOnly: true, History: true})
@@ -205,17 +223,25 @@ func TestARelaunchWaitsForAWorkerThatIsStopped(t *testing.T) {
 	}
 }
 
-// The worker of a relaunch dies without a word, before its program runs or right behind that: the relaunch fails in time, the
-// archive is there still, in the file as well, and the next relaunch does what was asked.
+// strike makes the next workers stop or die at a point, until what it returns is called, or the test ends.
+func (h *host) strike(environ ...string) (over func()) {
+	h.Helper()
+	armed := h.arm() + ".armed"
+	h.must(os.WriteFile(armed, []byte(strings.Join(environ, " ")), 0o600))
+	over = func() { _ = os.Remove(armed) }
+	h.Cleanup(over)
+	return over
+}
+
+// The worker of a relaunch dies before it is given its program: the relaunch fails in time, the archive is there still, in the
+// file as well, and the next relaunch does what was asked.
 func TestARelaunchOutlivesItsWorker(t *testing.T) {
-	for _, point := range []failpoint.Point{failpoint.Began, failpoint.BeforeHello, failpoint.StartRead, failpoint.BeforeFork} {
+	for _, point := range []failpoint.Point{failpoint.Began, failpoint.BeforeHello, failpoint.HelloTorn} {
 		t.Run(string(point), func(t *testing.T) {
 			h := archived(t)
-			worker := h.arm()
 			h.serve()
 			before := h.panes()
-			h.must(os.WriteFile(worker+".armed", []byte("SPAWN_FAILPOINT="+string(point)), 0o600))
-			defer os.Remove(worker + ".armed")
+			over := h.strike("SPAWN_FAILPOINT=" + string(point))
 			for range 2 { // one that fails is in nobody's way
 				h.refused(verbs.CodeSpawn, verbs.PaneRelaunch, verbs.PaneRelaunchParams{
 					Pane: "p0", Argv: []string{"sleep", "1000"}, AckOrphans: true, Grants: []verbs.Scope{{Resource: "session:s0", Rights: []string{"spawn"}}},
@@ -230,8 +256,61 @@ func TestARelaunchOutlivesItsWorker(t *testing.T) {
 			if after := h.panes(); !reflect.DeepEqual(after, before) {
 				t.Errorf("the next spawnd has %+v", after)
 			}
-			h.must(os.Remove(worker + ".armed"))
+			over()
 			h.relaunch("p0", "sleep", "1000")
+		})
+	}
+}
+
+// The worker dies behind START and says nothing of its program, which may have run: before it is started, when it has done its
+// work, or somewhere between. Who asked is given the pane, which is lost, and nobody can have the program run once more.
+func TestARelaunchWhoseWorkerIsGoneIsLost(t *testing.T) {
+	for point, ran := range map[failpoint.Point]int{failpoint.StartRead: 0, failpoint.BeforeFork: 0, failpoint.AfterFork: 1} {
+		t.Run(string(point), func(t *testing.T) {
+			h := archived(t)
+			h.serve()
+			over := h.strike("SPAWN_FAILPOINT="+string(point), "SPAWN_FAILPOINT_STOP=1", "SPAWN_FAILPOINT_LOG="+h.dir+"/passed")
+			params := verbs.PaneRelaunchParams{
+				Pane: "p0", Argv: h.marking("exec sleep 1000"), AckOrphans: true, Grants: []verbs.Scope{{Resource: "session:s0", Rights: []string{"spawn"}}},
+			}
+			told := make(chan verbs.Code, 1)
+			var got verbs.PaneRelaunchResult
+			go func() { told <- dialCode(h.socket().Call(context.Background(), verbs.PaneRelaunch, params, &got)) }()
+			h.await("the worker is at its point", func() bool {
+				passed, _ := os.ReadFile(h.dir + "/passed")
+				return strings.Contains(string(passed), string(point)+"\n")
+			})
+			if ran > 0 {
+				h.marked()
+			}
+			for _, pid := range h.processes() {
+				if pid != h.d.cmd.Process.Pid {
+					_ = syscall.Kill(pid, syscall.SIGKILL)
+				}
+			}
+			if code := <-told; code != "" {
+				t.Fatalf("the asker is told %s", code)
+			}
+			over()
+			lost := func() {
+				t.Helper()
+				all := h.panes()
+				if len(all) != 1 || all[0].ID != got.Pane || all[0].State != verbs.PaneLost || all[0].PID != 0 || all[0].Window != "w0" || all[0].Recovery != (verbs.Archived{}) {
+					t.Errorf("in the archive's place there is %+v", all)
+				}
+				h.refused(verbs.CodeNoPane, verbs.PaneRelaunch, params, &verbs.PaneRelaunchResult{})
+				h.refused(verbs.CodeNotArchive, verbs.PaneRelaunch, verbs.PaneRelaunchParams{Pane: got.Pane, Argv: params.Argv, AckOrphans: true}, &verbs.PaneRelaunchResult{})
+			}
+			lost()
+			if got.PID != 0 || got.Window != "w0" || got.Principal != "pane:"+got.Pane {
+				t.Errorf("the asker is told %+v", got)
+			}
+			h.kill()
+			h.serve()
+			lost()
+			if text, _ := os.ReadFile(h.dir + "/marks"); strings.Count(string(text), "x\n") != ran {
+				t.Errorf("it ran %d times, want %d", strings.Count(string(text), "x\n"), ran)
+			}
 		})
 	}
 }

@@ -73,52 +73,65 @@ func remount(t *testing.T, at string) func() {
 	return func() { must(t, syscall.Mount("", at, "", syscall.MS_REMOUNT, "")) }
 }
 
-// F9: a file system that is really full, of bytes and of inodes, or read-only. Twenty times: what was there stays, the
-// caller is told why, nothing is left over, and when there is room again the next one succeeds.
+// fullCycles is how often a file system fills up and has room again (F9).
+const fullCycles = 20
+
+// F9: a file system that is really full, of bytes and of inodes, or read-only.
 func TestAFullFileSystem(t *testing.T) {
 	for name, test := range map[string]struct {
 		options string
 		exhaust func(*testing.T, string) func()
 		errno   error
+		noticed bool
 	}{
-		"bytes":     {"size=1m", fillUp, syscall.ENOSPC},
-		"inodes":    {"nr_inodes=64", takeInodes, syscall.ENOSPC},
-		"read-only": {"", remount, syscall.EROFS},
+		"bytes":     {"size=1m", fillUp, syscall.ENOSPC, false},
+		"inodes":    {"nr_inodes=64", takeInodes, syscall.ENOSPC, true},
+		"read-only": {"", remount, syscall.EROFS, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := mountTemp(t, test.options)
-			w := newWorld(vfs.OS{}, filepath.Join(at, "state"))
-			s := w.start(t, on(2))
-			w.publish(t, s, 1, "first")
-			for range 20 {
-				before := held(t, s)
-				restore := test.exhaust(t, at)
-				if err := s.Probe(); name != "bytes" && (!errors.Is(err, ErrIO) || !errors.Is(err, test.errno)) {
-					t.Errorf("probe: %v", err)
-				}
-				_, err := s.Publish(context.Background(), body(w.now, 2, strings.Repeat("x", 20_000)))
-				if !errors.Is(err, ErrIO) || !errors.Is(err, test.errno) || errors.Is(err, ErrUnknown) {
-					t.Errorf("error %v", err)
-				}
-				if got := held(t, s); !maps.Equal(got, before) {
-					t.Errorf("holds %v, and held %v", got, before)
-				}
-				if stats := s.Stats(); stats.LastError != CodeIO {
-					t.Errorf("stats %+v", stats)
-				}
-				if left := everythingNamed(t, w); strings.Contains(left, tempBegin) {
-					t.Errorf("left %s", left)
-				}
-				restore()
-				must(t, s.Probe())
-				w.publish(t, s, 1, "next")
-			}
-			if stats := s.Stats(); stats.LastError != "" || stats.Valid != 2 {
-				t.Errorf("stats %+v", stats)
-			}
+			fillAndFree(t, at, test.errno, test.noticed, func(int) func() { return test.exhaust(t, at) })
 		})
 	}
 }
+
+// fillAndFree has no room for a store below a folder and then room again, many times over: what was there stays, the caller is told
+// why, nothing is left over, and when there is room again the next one succeeds. noticed is whether a probe has to fail, too.
+func fillAndFree(t *testing.T, at string, errno error, noticed bool, exhaust func(cycle int) (restore func())) {
+	t.Helper()
+	w := newWorld(vfs.OS{}, filepath.Join(at, "state"))
+	s := w.start(t, on(2))
+	w.publish(t, s, 1, "first")
+	for cycle := range fullCycles {
+		before := held(t, s)
+		restore := exhaust(cycle)
+		if err := s.Probe(); noticed && (!errors.Is(err, ErrIO) || !errors.Is(err, errno)) {
+			t.Errorf("cycle %d: probe: %v", cycle, err)
+		}
+		_, err := s.Publish(context.Background(), body(w.now, 2, strings.Repeat("x", longText)))
+		if !errors.Is(err, ErrIO) || !errors.Is(err, errno) || errors.Is(err, ErrUnknown) {
+			t.Errorf("cycle %d: error %v", cycle, err)
+		}
+		if got := held(t, s); !maps.Equal(got, before) {
+			t.Errorf("cycle %d: holds %v, and held %v", cycle, got, before)
+		}
+		if stats := s.Stats(); stats.LastError != CodeIO {
+			t.Errorf("cycle %d: stats %+v", cycle, stats)
+		}
+		if left := everythingNamed(t, w); strings.Contains(left, tempBegin) {
+			t.Errorf("cycle %d: left %s", cycle, left)
+		}
+		restore()
+		must(t, s.Probe())
+		w.publish(t, s, 1, "next")
+	}
+	if stats := s.Stats(); stats.LastError != "" || stats.Valid != 2 {
+		t.Errorf("stats %+v", stats)
+	}
+}
+
+// longText is what a file has to be cut in the middle of.
+const longText = 20_000
 
 // everythingNamed lists the store's folder.
 func everythingNamed(t *testing.T, w *world) string {
@@ -128,8 +141,8 @@ func everythingNamed(t *testing.T, w *world) string {
 	return fmt.Sprint(names)
 }
 
-// RLIMIT_FSIZE cuts a write short for real. The limit is a process's, and go test writes files of its own in this
-// one, so another one has it.
+// F9: RLIMIT_FSIZE cuts a write short for real, elsewhere in each cycle. The limit is a process's, and go test writes files of its
+// own in this one, so another one has it.
 func TestAFileSizeLimit(t *testing.T) {
 	const limited = "SPAWN_TEST_FILE_SIZE_LIMIT"
 	if os.Getenv(limited) == "" {
@@ -140,18 +153,11 @@ func TestAFileSizeLimit(t *testing.T) {
 		}
 		return
 	}
-	w, s, _, _ := onDisk(t)
-	before := held(t, s)
 	var old syscall.Rlimit
 	must(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old))
-	must(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 4096, Max: old.Max}))
-	_, err := s.Publish(context.Background(), body(w.now, 2, strings.Repeat("x", 20_000)))
-	must(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old))
-	if !errors.Is(err, ErrIO) || !errors.Is(err, syscall.EFBIG) {
-		t.Errorf("error %v", err)
-	}
-	if got := held(t, s); !maps.Equal(got, before) || strings.Contains(everythingNamed(t, w), tempBegin) {
-		t.Errorf("holds %v, %s", got, everythingNamed(t, w))
-	}
-	w.publish(t, s, 2, "small")
+	fillAndFree(t, t.TempDir(), syscall.EFBIG, false, func(cycle int) func() {
+		limit := uint64(cycle * longText / fullCycles)
+		must(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: old.Max}))
+		return func() { must(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old)) }
+	})
 }

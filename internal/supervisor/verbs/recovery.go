@@ -134,7 +134,7 @@ type (
 		Window    string `json:"window" like:"window" help:"id of its window"`
 		Session   string `json:"session" like:"session" help:"id of its session"`
 		Principal string `json:"principal" help:"principal of what runs in it"`
-		PID       int    `json:"pid" help:"process id"`
+		PID       int    `json:"pid" help:"process id of the worker; 0 when it is gone already, and the pane lost"`
 	}
 )
 

@@ -520,7 +520,7 @@ export interface PaneRelaunchResult {
   session: string;
   /** principal of what runs in it */
   principal: string;
-  /** process id */
+  /** process id of the worker; 0 when it is gone already, and the pane lost */
   pid: number;
 }
 
