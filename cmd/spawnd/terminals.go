@@ -36,7 +36,7 @@ func listCommand() *cobra.Command {
 
 A record is what a restored checkpoint has of a terminal that is gone: nothing runs in it. "spawnd pane relaunch" starts a
 program in its place, and "spawnd kill" takes it away.`,
-		Args:  noArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var result verbs.PaneListResult
 			if err := call(cmd.Context(), verbs.PaneList, verbs.Empty{}, &result); err != nil {

@@ -43,6 +43,9 @@ func TestF16CreateDuringShutdown(t *testing.T) {
 		} else {
 			h.AwaitNothingLeft()
 		}
+		if t.Failed() {
+			t.Fatalf("round %d, %d terminals; spawnd said\n%s", round, len(made), d.Log)
+		}
 		c.Runs += len(made)
 	}
 }
