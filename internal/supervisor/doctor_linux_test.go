@@ -4,17 +4,21 @@ package supervisor_test
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/supervisor"
 	"spawn/internal/supervisor/doctor"
+	"spawn/internal/supervisor/fleet"
 	"spawn/internal/supervisor/verbs"
 	"spawn/internal/supervisor/verbs/dial"
 	"spawn/web"
@@ -31,6 +35,7 @@ func options(t *testing.T) supervisor.Options {
 	if said, err := exec.Command("go", "build", "-o", dir+"/", "spawn/cmd/spawn-worker").CombinedOutput(); err != nil {
 		t.Fatalf("build spawn-worker: %v: %s", err, said)
 	}
+	t.Cleanup(func() { endWorkers(t, dir+"/w") }) // spawnd lets them live
 	env := map[string]string{
 		"HOME": dir, "XDG_CONFIG_HOME": dir + "/c", "XDG_STATE_HOME": dir + "/s", "XDG_RUNTIME_DIR": dir + "/r", "SPAWND_WORKER_DIR": dir + "/w",
 	}
@@ -38,6 +43,36 @@ func options(t *testing.T) supervisor.Options {
 		Listen: "127.0.0.1:0", Getenv: func(name string) string { return env[name] }, WorkerPath: filepath.Join(dir, "spawn-worker"),
 		App: web.Dist(), Version: "test", Log: slog.New(slog.DiscardHandler),
 	}
+}
+
+// endWorkers ends the terminals that a spawnd which is gone has left in a worker folder.
+func endWorkers(t *testing.T, path string) {
+	t.Helper()
+	folder, err := endpoint.OpenFolder(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer folder.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), endMax) // the test's own has ended
+	defer cancel()
+	left, _, err := fleet.New(fleet.Options{Folder: folder}).AdoptAll(ctx)
+	if err != nil {
+		t.Error(err)
+	}
+	var ending sync.WaitGroup
+	for _, h := range left {
+		ending.Go(func() {
+			if err := h.Terminate(ctx); err != nil {
+				t.Error(err)
+			}
+			h.Close()
+		})
+	}
+	ending.Wait()
 }
 
 func errorsOf(r doctor.Report) []string {
