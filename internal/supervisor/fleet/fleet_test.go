@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -246,6 +247,47 @@ func TestAFailedLaunchLeavesNothing(t *testing.T) {
 		house := newHouse(t)
 		if _, err := house.fleet("good").Launch(t.Context(), endpoint.NewSessionID(), Spec{Argv: []string{"x"}}); !errors.Is(err, wire.ErrPayload) {
 			t.Fatalf("Launch: %v", err)
+		}
+	})
+}
+
+// What a killed worker left is removed when the last copy of its lock is gone, which may be in a child that was being forked.
+func TestWhatAKilledWorkerLeftIsRemovedWhenItsLockIsFree(t *testing.T) {
+	house := newHouse(t)
+	f, id := house.fleetOf("/nowhere"), house.leftover()
+	synctest.Test(t, func(t *testing.T) {
+		elsewhere, err := house.folder.Reserve(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		swept := make(chan error, 1)
+		go func() { swept <- f.sweepFreed(t.Context(), id) }()
+		synctest.Wait() // it has tried
+		if err := elsewhere.Release(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-swept; err != nil {
+			t.Error(err)
+		}
+	})
+	if left := house.files(); len(left) > 0 {
+		t.Errorf("left are %v", left)
+	}
+}
+
+func TestALockThatIsNeverFreeIsNotWaitedForForEver(t *testing.T) {
+	house := newHouse(t)
+	f, id := house.fleetOf("/nowhere"), house.leftover()
+	synctest.Test(t, func(t *testing.T) {
+		elsewhere, err := house.folder.Reserve(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer elsewhere.Release()
+		ctx, cancel := context.WithTimeout(t.Context(), abandonTimeout)
+		defer cancel()
+		if err := f.sweepFreed(ctx, id); !errors.Is(err, endpoint.ErrReserved) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v", err)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"spawn/internal/sessiond/endpoint"
 	"spawn/internal/sessiond/failpoint"
@@ -112,7 +113,25 @@ func (f *Fleet) abandon(ctx context.Context, p *process, id endpoint.SessionID) 
 		return err
 	}
 	failpoint.Pass(failpoint.LaunchKilled)
-	err := f.folder.Sweep(id)
+	err := f.sweepFreed(ctx, id)
 	failpoint.Pass(failpoint.LaunchSwept)
 	return err
+}
+
+// sweepFreed removes what a dead worker left. Another worker that was forked at the same time has a copy of the lock until its
+// program is loaded, for forks run side by side; of that moment nobody is told.
+func (f *Fleet) sweepFreed(ctx context.Context, id endpoint.SessionID) error {
+	look := time.NewTicker(lossPoll)
+	defer look.Stop()
+	for {
+		err := f.folder.Sweep(id)
+		if !errors.Is(err, endpoint.ErrReserved) {
+			return err
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return errors.Join(err, context.Cause(ctx))
+		}
+	}
 }

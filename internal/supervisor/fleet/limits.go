@@ -50,7 +50,7 @@ const (
 	// destroyMax is how long a worker's process may outlast SIGKILL on a host under load.
 	destroyMax = 5 * time.Second
 	// lockPoll is how often a wait looks at the reservation, which tells nobody when it ends. The
-	// connection's loss does: from then on it looks every lossPoll.
+	// connection's loss does: from then on it looks every lossPoll, and so it does for a worker that was killed.
 	lockPoll = 100 * time.Millisecond
 	lossPoll = 5 * time.Millisecond
 )

@@ -31,7 +31,8 @@ type process struct {
 
 // fork reserves the terminal and starts a worker that inherits the reservation, and nothing else: its
 // standard input and output are the null device, its standard error a pipe on which it says why it failed.
-// The reservation is the worker's alone when fork returns, so it ends with the worker.
+// The reservation is the worker's alone when fork returns, but for children of ours that are just being forked, so it ends with
+// the worker, or a moment later.
 func (f *Fleet) fork(id endpoint.SessionID, log LogBounds) (*process, error) {
 	reservation, err := f.folder.Reserve(id)
 	if err != nil {
